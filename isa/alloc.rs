@@ -52,7 +52,7 @@ struct Accesses {
     /// leave it in place.
     reads: Vec<u32>,
     writes: Vec<u32>,
-    /// Pcs of unguarded writes, before which the old value is dead.
+    /// Pcs of unguarded writes. Before such a write, the old value is dead.
     kills: Vec<u32>,
     wide: bool,
 }

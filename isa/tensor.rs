@@ -273,7 +273,7 @@ pub static TILINGS: [Tiling; 3] = [
 ];
 
 impl Layout {
-    /// Number of elements that each lane holds.
+    /// Number of elements of the matrix that each lane holds.
     #[must_use]
     pub const fn elements(&self) -> u32 {
         1 << self.element_bits

@@ -359,11 +359,11 @@ pub enum CacheOp {
 /// Axis of a grid or a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// The axis whose index varies fastest.
+    /// X axis, whose index varies fastest.
     X,
-    /// The axis whose index varies second fastest.
+    /// Y axis, whose index varies second fastest.
     Y,
-    /// The axis whose index varies slowest.
+    /// Z axis, whose index varies slowest.
     Z,
 }
 

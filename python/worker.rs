@@ -36,7 +36,7 @@ enum Request {
     Finish(Sender<Result<RunReport, Failure>>),
 }
 
-/// Thread that owns a machine, as seen by the Python threads that use it.
+/// Handle through which Python threads use the thread that owns a machine.
 pub(crate) struct Worker {
     /// Channel of requests to the thread; `None` after the machine has been closed.
     requests: Mutex<Option<Sender<Request>>>,

@@ -307,7 +307,7 @@ mod tests {
         text
     }
 
-    /// Creates an error report that refers to a range of bytes in a text.
+    /// Creates an error report about a range of bytes in a text.
     fn report(text: &str, bytes: Range<usize>) -> Report {
         let label = LabeledSpan::new_with_span(Some("here".to_owned()), bytes);
         miette!(labels = vec![label], help = "mend it", "`x` is wrong")

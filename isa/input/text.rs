@@ -31,13 +31,13 @@ impl Text {
         Self { name: name.into(), text: text.into(), index: OnceLock::new() }
     }
 
-    /// Name of the file, or of the option that gave the text.
+    /// Name of the file that contains the text, or of the option that gave it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Content of the text.
+    /// The text itself, without its name.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::count::format_count;
 
-/// Maximum number of lines of a message.
+/// Maximum number of lines to which a message is shortened.
 const MAX_LINES: usize = 100;
 /// Maximum number of characters in a line of a message. The last [`LAST_CHARACTERS`] of them come from the
 /// end of the line, where messages say which values are legal.

@@ -131,9 +131,9 @@ pub enum AluFn {
         /// True if `b` is clamped to at most 32; if false, it is taken modulo 32.
         clamp: bool,
     },
-    /// Number of one bits, as a 32-bit result.
+    /// Number of bits of `a` that are 1, as a 32-bit result.
     Popc,
-    /// Number of leading zeros, as a 32-bit result.
+    /// Number of leading zeros of `a`, as a 32-bit result.
     Clz,
     /// Bits of `a` in reverse order.
     Brev,

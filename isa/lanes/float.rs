@@ -87,7 +87,7 @@ fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> 
     })
 }
 
-/// Computes `.f32x2` operations as `.f32` operations on both words.
+/// Computes `.f32x2` operations as two `.f32` operations, one per 32-bit word.
 #[inline(never)]
 pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let op = AluOp { ty: Type::F32, ..*op };

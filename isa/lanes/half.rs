@@ -307,7 +307,7 @@ mod tests {
             let mut seen = 0;
             for _ in 0..20_000 {
                 let (a, c) = (next(), next());
-                // In half of the pairs of operands, the two numbers are close to each other.
+                // Half of the pairs of operands consist of two numbers that are close to each other.
                 let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
                 let [x, y, z] = [a, b, c].map(|bits| compute_defined(ty, bits));
                 if [x, y, z].iter().any(|x| !x.is_finite()) {

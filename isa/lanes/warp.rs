@@ -120,7 +120,7 @@ pub struct WarpInputs<'a> {
 /// Results of an exchange in all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpResult {
-    /// Value of the register result in each lane.
+    /// Result for a register destination, in each lane.
     pub values: [u64; 32],
     /// Mask of the lanes in which the predicate result is true.
     pub preds: u32,

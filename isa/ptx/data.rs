@@ -18,7 +18,7 @@ use isa::types::Type;
 /// Maximum size of all `.global` variables of a module in bytes.
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 
-/// Data of a module.
+/// Data of a module: its variables, constants and texture references.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModuleData {
     /// The `.global` variables.

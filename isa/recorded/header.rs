@@ -15,9 +15,9 @@ pub struct Header {
     pub name: String,
     /// Number of the kernel launch.
     pub id: u64,
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z.
+    /// Shape of a CTA: number of threads in x, y and z.
     pub block: [u32; 3],
     /// Static and dynamic shared memory of a CTA, in bytes.
     pub shared_bytes: u64,

@@ -125,7 +125,7 @@ pub(super) fn triple(text: &[u8]) -> Option<[u32; 3]> {
     numbers.next().is_none().then_some(triple)
 }
 
-/// Splits `key = value`, and returns the value with its position in the line.
+/// Splits a text of the form `key = value`, and returns the value with its position in the line.
 pub(super) fn key_value(line: &[u8]) -> Option<(&[u8], Word<'_>)> {
     let equals = line.iter().position(|&byte| byte == b'=')?;
     let value = &line[equals + 1..];

@@ -25,7 +25,7 @@ struct CachedLine {
     /// Text of the line between the mask and the addresses, including the access width. In a line without
     /// addresses, the text extends to the end of the line.
     text: Box<[u8]>,
-    /// Text after the addresses.
+    /// Text of the line after the addresses.
     rest: Box<[u8]>,
     /// Parsed result of the line.
     parsed: ParsedLine,

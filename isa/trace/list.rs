@@ -21,9 +21,9 @@ const MAX_UNKNOWN: usize = 1_000;
 pub enum Command {
     /// Copy from the memory of the host computer to device memory.
     CopyToDevice {
-        /// Address of the first byte.
+        /// Device address of the first byte.
         address: u64,
-        /// Number of bytes.
+        /// Number of bytes that are copied.
         bytes: u64,
     },
     /// Launch of a kernel.

@@ -10,7 +10,7 @@ use golden::l1::dueling::{Duel, Rules};
 use rtl::l1::dueling::{DuelingConfig, Leaders, MarginOf};
 use rtl::l1::watch::Watch;
 
-/// Golden model of SM dueling, and the mode that each SM reports.
+/// Golden model of SM dueling, with which the mode of each SM is compared.
 #[derive(Clone, Debug)]
 pub struct DuelLockstep {
     rules: Rules,

@@ -15,7 +15,7 @@ use rtl::l2::watch::LineEvent;
 use super::l1::{policy, set_index};
 use super::twin::twin;
 
-/// Golden model of the sets of one L2 bank.
+/// Golden model of the lines that the sets of one L2 bank hold.
 #[derive(Debug)]
 pub struct LineLockstep(LineSets);
 

@@ -270,9 +270,9 @@ pub struct KernelLaunch {
     /// Name of the kernel as written in the file. [`LaunchFile::resolve_kernels`] replaces it by the name in
     /// the PTX file.
     pub kernel: String,
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z, 1 to 1024 in total.
+    /// Shape of a CTA: number of threads in x, y and z, in total 1 to 1024.
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA, in bytes. The kernel's static shared memory is not included.
     pub shared_bytes: u32,

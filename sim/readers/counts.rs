@@ -51,7 +51,7 @@ pub struct ArrayCount {
     /// Part of the memory that one access reads or writes: a whole row, a single element, or one element in
     /// each of the accessed banks.
     pub access: Access,
-    /// Number of reads and writes since reset.
+    /// Number of reads and writes of the memory since reset.
     #[serde(skip)]
     pub accesses: Accesses,
 }

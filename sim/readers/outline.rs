@@ -56,7 +56,7 @@ pub(super) struct Plan {
     pub(super) unselected: Vec<u32>,
     /// Scopes of the hardware block, which may be nested, in the order in which `describe` declares them.
     pub(super) spans: Vec<Span>,
-    /// For each memory, its elements with a selected signal.
+    /// For each memory, its elements in which at least one field is selected.
     pub(super) memories: Vec<Vec<CellPlan>>,
 }
 
@@ -67,7 +67,7 @@ impl Plan {
     }
 }
 
-/// Memory element with a selected signal.
+/// Memory element in which at least one field is selected.
 #[derive(Clone, Debug)]
 pub(super) struct CellPlan {
     pub(super) row: u32,

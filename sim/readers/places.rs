@@ -21,7 +21,7 @@ pub(super) struct RequestPort {
 /// Way to find the SM to which a request at a port or queue belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
-    /// The port serves only this SM.
+    /// The port serves only the SM with this number.
     Fixed(u64),
     /// The value of the signal with this index is the number of the SM.
     Signal(usize),

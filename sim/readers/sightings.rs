@@ -25,7 +25,7 @@ const AT_TAGS: &str = "head_";
 pub enum Subject {
     /// Cache line, given by its address divided by the line size.
     Line(u64),
-    /// Instructions at this program counter.
+    /// Instruction, given by its program counter.
     Pc(u64),
     /// Warp, given by its slot number in the SM.
     Warp(u64),

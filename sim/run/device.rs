@@ -108,9 +108,9 @@ pub struct DeviceVariable {
 /// Grid, CTA size and parameters of a launch.
 #[derive(Clone, Debug)]
 pub struct DeviceLaunch {
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z.
+    /// Shape of a CTA: number of threads in x, y and z.
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA in bytes.
     pub shared_bytes: u32,

@@ -20,7 +20,7 @@ const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 pub(super) struct Difference {
     /// Name of the buffer or variable.
     name: String,
-    /// Word used in messages: buffer or variable.
+    /// Kind of memory, as messages call it: buffer or variable.
     pub(super) what: &'static str,
     pub(super) part: Part,
     /// Expected contents of the whole buffer or variable, as computed by the interpreter.

@@ -131,7 +131,7 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
 struct LaunchAccesses {
     /// Pairs of a word and a CTA that accessed the word.
     by_cta: FxHashSet<(u64, u32)>,
-    /// Number of CTAs that accessed each word.
+    /// For each word, the number of CTAs that accessed it.
     ctas: FxHashMap<u64, u32>,
     /// Pairs of an instruction and a word that the instruction accessed.
     by_inst: FxHashSet<(u32, u64)>,

@@ -348,7 +348,7 @@ fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
 
 /// Buffer or variable whose contents are compared after a launch.
 pub(super) struct Compared<'c> {
-    /// Word used in messages: buffer or variable.
+    /// Kind of memory, as messages call it: buffer or variable.
     pub(super) what: &'static str,
     pub(super) name: &'c str,
     pub(super) address: u64,

@@ -130,7 +130,7 @@ pub struct Limits {
 pub struct CaseStart {
     /// Seed of the test case.
     pub seed: u64,
-    /// Work done before this test case.
+    /// Work of all test cases before this one.
     pub tally: Tally,
 }
 
@@ -140,7 +140,7 @@ pub struct FailedCase {
     pub seed: u64,
     /// Command line that repeats the test case.
     pub reproduce: String,
-    /// Work done before this test case.
+    /// Work of all test cases before this one.
     pub tally: Tally,
     /// Description of the failure of the test case.
     pub wrong: String,

@@ -19,7 +19,7 @@ pub struct Footprint {
     is_cut: bool,
 }
 
-/// Number of lines whose number of accesses is in a certain range.
+/// Bin of a histogram: the number of lines that were accessed a certain number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reuse {
     /// Minimum number of accesses to a line.
@@ -71,7 +71,8 @@ impl Footprint {
         self.is_cut
     }
 
-    /// Returns the number of lines for each range of the number of accesses.
+    /// Returns a histogram: for each range of the number of accesses, the number of lines that were accessed
+    /// that often.
     #[must_use]
     pub fn reuse(&self) -> Vec<Reuse> {
         let bounds = REUSES.iter().map(|&(from, to)| {

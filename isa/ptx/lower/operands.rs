@@ -9,7 +9,7 @@ use crate::data::{Symbol, number};
 use isa::program::{Dst, Guard, MemOp, Reg, RelocatedOperand, Src, Target};
 use isa::types::{Axis, Space, Special, Type};
 
-/// Width that a register must have to hold an operand of a given type.
+/// Rule for the width of a register that holds an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     /// The register must have exactly the width of the type.

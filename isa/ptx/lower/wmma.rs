@@ -20,7 +20,7 @@ const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sy
 /// PTX names of the element types of an accumulator.
 const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
 
-/// Matrix in memory, as one lane loads or stores it.
+/// Matrix in memory, from the point of view of one lane that loads or stores some of its elements.
 struct Memory {
     /// Memory access whose address is that of the lane's first element.
     mem: MemOp,
@@ -183,7 +183,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(sum)
     }
 
-    /// Computes an operation and returns its result in a new 32-bit register.
+    /// Appends an operation, and returns the new 32-bit register that holds its result.
     fn combine(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
         let to = self.temporary(false)?;
         let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));

@@ -1,4 +1,4 @@
-//! Tests that break each rule of a launch file, with the exact error message.
+//! Tests that break each rule of a launch file and expect the exact error message.
 
 use std::fs;
 use std::path::Path;
