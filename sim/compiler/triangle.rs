@@ -27,7 +27,7 @@ impl<T: Copy> Triangle<T> {
         table.is_for(count).then_some(table)
     }
 
-    /// True if the table holds the pairs of `count` items.
+    /// True if the table has one value for each pair of `count` items.
     #[must_use]
     pub fn is_for(&self, count: usize) -> bool {
         self.values.len() == count * count.saturating_sub(1) / 2

@@ -1,4 +1,4 @@
-//! Every kind of invalid configuration, with the exact error message.
+//! Tests of every kind of invalid configuration, each with the exact error message.
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, ResolvedMachine};
