@@ -30,7 +30,7 @@ pub struct AllocError {
     pub kernel: String,
     /// Kind of register that runs out: `32-bit registers` or `predicates`.
     pub what: &'static str,
-    /// Number of registers of that kind that an instruction can address.
+    /// Number of registers of the kind `what` that an instruction can address.
     pub limit: u16,
 }
 
@@ -48,10 +48,11 @@ struct Interval {
 /// Program counters (pcs) of the instructions that read or write a value.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
-    /// Pcs of reads and guarded writes, at which the old value must be live.
+    /// Pcs of all reads and of guarded writes. The old value must be live there, because a guarded write may
+    /// leave it in place.
     reads: Vec<u32>,
     writes: Vec<u32>,
-    /// Pcs of unguarded writes, before which the old value is dead.
+    /// Pcs of unguarded writes. Before such a write, the old value is dead.
     kills: Vec<u32>,
     wide: bool,
 }
@@ -123,7 +124,8 @@ impl Accesses {
 
 /// Returns the live intervals of all values that are read or written.
 fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
-    // `visited[b]` is the value whose backward walk most recently reached the end of basic block `b`.
+    // Used to visit each block once per value: `visited[b]` is the last value for which the walk back through
+    // the blocks reached the end of basic block `b`.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());
@@ -165,8 +167,8 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     found
 }
 
-/// Assigns a register to each live interval. Returns the register of each value and the number of registers
-/// used, or the program position at which the registers run out.
+/// Assigns a register to each live interval. Returns the register of each value, and the number of registers
+/// used. If there are too few registers, returns the program position at which they run out.
 fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
     let mut place = vec![0; values];
     let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];
@@ -180,8 +182,8 @@ fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, 
         let at = if interval.wide {
             all.step_by(2).find(|&i| pair_free(i))
         } else {
-            // For a 32-bit value, prefer a free word whose neighbor in the pair is in use, so that whole
-            // pairs stay free for 64-bit values.
+            // For a 32-bit value, prefer a free word whose pair is already half occupied. Free pairs then
+            // stay available for 64-bit values.
             let half = all.clone().find(|&i| free(i) && !pair_free(i) && i + 1 < limit.into());
             half.or_else(|| all.find(|&i| free(i)))
         };

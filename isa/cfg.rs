@@ -99,8 +99,8 @@ impl Cfg {
     }
 
     /// Returns the basic blocks from which the end of the thread can be reached, in post-order of the
-    /// reversed graph. The depth-first search uses an explicit stack, since a deep kernel would overflow the
-    /// call stack.
+    /// reversed graph. The depth-first search uses an explicit stack, since recursion would overflow the call
+    /// stack in a kernel with long paths.
     fn reversed_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];
@@ -166,7 +166,8 @@ impl Cfg {
 fn meet(dom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
     while a != b {
         let low = if a < b { &mut a } else { &mut b };
-        // Both nodes have a known parent in the tree, and every chain of parents ends at the exit node.
+        // The nodes `a` and `b` already have a parent in the tree, and every chain of parents ends at the
+        // exit node.
         *low = dom[*low].unwrap_or(dom.len() - 1);
     }
     a

@@ -18,7 +18,7 @@ use crate::types::Space;
 
 /// Position of the lowest bit of a generic address's top byte, which selects the space.
 pub const TAG_SHIFT: u32 = 56;
-/// Mask of the address within its space.
+/// Mask of the bits of a generic address that give the address within its space.
 pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;
 /// Size of the constant space of a module in bytes.
 pub const CONST_BYTES: u64 = 1 << 16;
@@ -39,8 +39,8 @@ pub const fn window(space: Space) -> u64 {
     tag << TAG_SHIFT
 }
 
-/// Splits a generic address into its space and the address within that space. Returns `None` if no space has
-/// the top byte of the address.
+/// Splits a generic address into its space and the address within that space. Returns `None` if the top byte
+/// of the address belongs to no space.
 #[inline]
 pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     let space = match generic >> TAG_SHIFT {

@@ -47,7 +47,7 @@ pub struct Program {
     pub name: String,
     /// Name of the source file, as given to the parser.
     pub file: Arc<str>,
-    /// Meaning of `regs` and of the register indices of operands.
+    /// Meaning of register indices in this program: values or 32-bit words.
     pub form: Form,
     /// Parameters in the order of their declaration.
     pub params: Vec<Param>,
@@ -65,8 +65,8 @@ pub struct Program {
     /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
     pub shared_bytes: u32,
-    /// Largest alignment of a shared variable in bytes, at least 1. `shared_bytes` is a multiple of the
-    /// alignment of the dynamic array, if there is one.
+    /// Largest alignment of a shared variable in bytes, at least 1. If there is a dynamic array,
+    /// `shared_bytes` is a multiple of the alignment of this array.
     pub shared_align: u32,
     /// Size of a thread's local memory in bytes, a multiple of 16.
     pub local_bytes: u32,
@@ -131,14 +131,14 @@ impl LaunchLimits {
     }
 }
 
-/// Operand of an instruction that depends on an address of the module's data.
+/// Operand that depends on an address of the module's data, so that the address must be added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
     /// Pc of the instruction.
     pub pc: u32,
     /// Operand to which the address is added.
     pub place: RelocatedOperand,
-    /// Variable, constants or texture reference whose address is added to the operand.
+    /// Target whose address is added to the operand: a variable, the constants, or a texture reference.
     pub target: Target,
 }
 
@@ -158,7 +158,8 @@ pub enum Target {
     Global(u16),
     /// Constants of the module.
     Constants,
-    /// Texture reference with this index in `ptx::data::ModuleData::textures`; its value is the handle.
+    /// Texture reference with this index in `ptx::data::ModuleData::textures`. The value that is added is the
+    /// handle of the texture.
     Texture(u16),
 }
 
@@ -189,7 +190,8 @@ pub struct LinkError {
 }
 
 impl Addresses {
-    /// Returns the address or handle of `target`, or `None` if it has none.
+    /// Returns the address of a variable or of the constants, or the handle of a texture reference. Returns
+    /// `None` if `target` has none, such as a texture reference without a texture.
     pub fn of(&self, target: Target) -> Option<u64> {
         match target {
             Target::Global(number) => self.globals.get(usize::from(number)).copied(),
@@ -233,7 +235,8 @@ impl Program {
     #[must_use]
     pub fn is_end(&self, pc: u32) -> bool {
         let mut next = pc;
-        // The limit on the number of steps ends the search in an endless loop of branches.
+        // The number of iterations is limited, so that the search ends even if unguarded branches form an
+        // endless loop.
         for _ in 0..self.insts.len() {
             match self.insts.get(next as usize) {
                 Some(Inst { op: Op::Exit, guard: None, .. }) => return true,
@@ -342,26 +345,26 @@ pub struct Guard {
 pub enum Op {
     /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
     Alu(AluOp),
-    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, each of
-    /// the two results is combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
-    /// [`CompareOp::combine_masks`].
+    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, it
+    /// combines each of these two results with predicate `srcs[2]` (or `Imm` 0 or 1):
+    /// [`crate::lanes::compare`] and [`CompareOp::combine_masks`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),
-    /// `dsts[0] = srcs[0]`; the width of the destination gives the number of words copied.
+    /// `dsts[0] = srcs[0]`. The number of words copied depends on the width of the destination.
     Mov(Type),
     /// `dsts[0] = convert(srcs[0])`: [`crate::lanes::convert`].
     Convert(ConvertOp),
     /// Predicate operation: `dsts[0] = srcs[0]`, or `dsts[0]` is the logic operation on `srcs[0]` and
     /// `srcs[1]`. Sources are predicates, or `Imm` 0 or 1.
     Pred(Option<Logic>),
-    /// `dsts[0]` is the concatenation of all `srcs`, each of `part_bits` bits, with `srcs[0]` in the lowest
-    /// bits.
+    /// Concatenation: `dsts[0]` consists of all `srcs`, each of `part_bits` bits, with `srcs[0]` in the
+    /// lowest bits.
     Pack {
         /// Width of one source in bits: 8, 16 or 32.
         part_bits: u8,
     },
-    /// Splits `srcs[0]` into pieces of `part_bits` bits and writes them to `dsts`, with the lowest piece in
+    /// Splits `srcs[0]` into pieces of `part_bits` bits and writes them to `dsts`. The lowest bits go to
     /// `dsts[0]`.
     Unpack {
         /// Width of one destination in bits: 8, 16 or 32.
@@ -387,18 +390,18 @@ pub enum Op {
     /// srcs[1])`, for the lanes in ascending order: [`crate::lanes::atomic`]. Without a destination it is a
     /// reduction, which needs no reply.
     Atomic(AtomicFn, MemOp),
-    /// Load of 8 x 8 matrices of 16-bit elements from shared memory. Every lane gets one register of each
-    /// matrix in `dsts[0..count]`, in the layout [`crate::tensor::EIGHT_BY_EIGHT`]. Lane `8 i + r` supplies
-    /// the address of row `r` of matrix `i`; a row has 16 bytes. The addresses of lanes beyond the last row
-    /// are ignored. All lanes of the warp must be active.
+    /// Load of 8 x 8 matrices of 16-bit elements from shared memory. In every lane, `dsts[0..count]` get one
+    /// register per matrix; [`crate::tensor::EIGHT_BY_EIGHT`] defines which elements a lane gets. Lane `8 i +
+    /// r` supplies the address of row `r` of matrix `i`; a row has 16 bytes. The addresses of lanes beyond
+    /// the last row are ignored. All lanes of the warp must be active.
     LoadMatrix(MatrixLoad, MemOp),
     /// Step of a matrix product: `dsts[0..2] = srcs[4..6] + srcs[0..2] * srcs[2..4]`:
     /// [`crate::lanes::tensor`]. All lanes of the warp must be active.
     Tensor(TensorOp),
     /// Exchange between the lanes of a warp: [`crate::lanes::warp`]. [`WarpOp`] documents `dsts` and `srcs`.
     Warp(WarpOp),
-    /// Texture fetch: `dsts[0..4] =` the components of a texel. `srcs[0]` is the handle, `srcs[1..4]` are the
-    /// coordinates x, y and z: [`TexOp`].
+    /// Texture fetch: `dsts[0..4]` are the four components of a texel. `srcs[0]` is the texture handle,
+    /// `srcs[1..4]` are the coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
     /// Memory fence: the threads in the scope observe the accesses before the fence earlier than the accesses
     /// after it.
@@ -412,8 +415,8 @@ pub enum Op {
     },
     /// Barrier with operands. `srcs[0]` is the barrier number (modulo 16). `srcs[1]` is the number of
     /// participating threads; if it is `None`, all threads of the CTA participate. `srcs[2]` is the predicate
-    /// of a reduction, whose result goes to `dsts[0]`. A warp counts as 32 threads and arrives as a whole, as
-    /// at [`Op::Barrier`].
+    /// of a reduction, whose result goes to `dsts[0]`. As at [`Op::Barrier`], a warp arrives as a whole; it
+    /// always counts as 32 threads.
     BarrierWith(BarrierKind),
     /// Exit of the thread.
     Exit,
@@ -440,8 +443,8 @@ pub enum BarrierKind {
 
 /// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_CTA_THREADS: u32 = 1024;
-/// Number of threads that a warp contributes to the count of a barrier, regardless of how many of its lanes
-/// are active.
+/// Number of threads by which an arriving warp increases the count of a barrier, even if fewer lanes are
+/// active.
 pub const BARRIER_WARP: u32 = 32;
 
 impl BarrierKind {
@@ -477,7 +480,8 @@ impl BarrierKind {
 }
 
 impl MatrixLoad {
-    /// Returns the mask of the lanes that supply an address: one lane per row of the matrices.
+    /// Returns the mask of the lanes that supply an address. Each of these lanes supplies the address of one
+    /// row of a matrix.
     #[must_use]
     pub fn rows(&self) -> u32 {
         u32::MAX >> (32 - 8 * u32::from(self.count))
@@ -505,8 +509,8 @@ pub struct MemOp {
 }
 
 impl MemOp {
-    /// Returns the address for the value `base` of the base register (0 if there is none). A 32-bit base
-    /// register gives a 32-bit address.
+    /// Returns the address of the access. `base` is the value of the base register, or 0 if there is none. If
+    /// the base register has 32 bits, so has the address.
     #[inline]
     pub fn address(&self, base: u64) -> u64 {
         let sum = base.wrapping_add(self.offset as u64);

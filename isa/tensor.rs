@@ -1,10 +1,10 @@
 //! # Matrices in the lanes of a warp
 //! Defines how matrix instructions distribute matrices over a warp. A matrix product takes its matrices in
 //! *fragments*: registers of all lanes of a warp, each of which holds some of the elements. A [`Layout`]
-//! gives the elements of each lane. One rule holds for all shapes: every bit of the lane number, and of the
-//! element number within a lane, adds a power of two to the row or column. The PTX ISA defines the layouts of
-//! `mma` and `ldmatrix`, but not those of `wmma`. For `wmma`, this crate uses the layouts of Volta
-//! ([`Tiling`]).
+//! gives the elements of each lane. One rule holds for all shapes. If a bit of the lane number is set, a
+//! power of two is added to the row or the column of the element. The same is true for the bits of the
+//! element's number within the lane. The PTX ISA defines the layouts of `mma` and `ldmatrix`, but not those
+//! of `wmma`. For `wmma`, this crate uses the layouts of Volta ([`Tiling`]).
 //!
 //! A product is computed in *steps* ([`Form::steps`]). Like other instructions, a step reads three operands
 //! of up to 64 bits per lane: two registers each of A, B and C, or one register each if the elements are
@@ -13,7 +13,8 @@
 
 use Bit::{Column, Product, Row, Same};
 
-/// Number of lanes of a warp.
+/// Change of an element's position in its matrix if one bit is set. The bit belongs to the lane number, or to
+/// the number of the element within the lane.
 const LANES: u32 = 32;
 
 /// Effect of one bit of the lane number, or of the element number within a lane, on the position of the
@@ -45,7 +46,8 @@ pub struct ElementPosition {
 /// Distribution of the elements of a matrix over lanes and registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Effect of each bit of the element number within a lane on the position, lowest bit first.
+    /// Effect that each bit of the element's number within the lane has on the position of the element,
+    /// lowest bit first.
     element: [Bit; 7],
     /// Number of bits of the element number within a lane.
     element_bits: u8,
@@ -142,8 +144,8 @@ impl Sum {
     }
 }
 
-/// Operand of a matrix product, with its storage order or element type. These properties and the shape of the
-/// product determine the layout of the operand.
+/// Matrix of a product, with the properties that determine its layout in addition to the shape: the storage
+/// order of A or B, or the element type of C and D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// Left factor A.
@@ -187,19 +189,20 @@ const fn layout<const N: usize>(bits: [Bit; N], lane: [Bit; 5]) -> Layout {
     Layout { element, element_bits: N as u8, lane }
 }
 
-/// Effect of the lane number on the position, for eight groups of four lanes. Each group holds one row, and
-/// each lane two adjacent columns. Used by A, C and D of m16n8k8 and by the matrices of `ldmatrix`.
+/// Effect of the lane number on the position. Each of eight groups of four lanes has the elements of one row,
+/// and each lane of a group has two adjacent columns. Used by A, C and D of m16n8k8 and by the matrices of
+/// `ldmatrix`.
 const GROUPS: [Bit; 5] = [Column(2), Column(4), Row(1), Row(2), Row(4)];
-/// Effect of the lane number on the position, for eight groups of four lanes. Each group holds one column of
-/// B, and each lane two adjacent rows.
+/// Effect of the lane number on the position. Each of eight groups of four lanes has the elements of one
+/// column of B, and each lane of a group has two adjacent rows.
 const GROUPS_B: [Bit; 5] = [Row(2), Row(4), Column(1), Column(2), Column(4)];
 
 /// Layout of an 8 x 8 matrix of `.b16` elements. A register of each lane holds two adjacent elements of a
 /// row.
 pub const EIGHT_BY_EIGHT: Layout = layout([Column(1)], GROUPS);
 
-/// Layouts of the matrices of m8n8k4. Four lanes of the lower half-warp and four of the upper half-warp
-/// together compute one product.
+/// Layouts of the matrices of m8n8k4. One product is computed by eight lanes: four of the lower half-warp and
+/// four of the upper half-warp.
 const A_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const A_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product(1), Product(2), Row(4)]);
 const B_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Column(4)]);
@@ -325,17 +328,17 @@ pub static FORMS: [Form; 21] = [
     ),
 ];
 
-/// Shape of `wmma`, composed of m8n8k4 products. The eight lanes that compute one m8n8k4 product, four of
-/// each half-warp, compute one 8 x 8 tile of D. Each product uses four columns of A. If two tiles need the
-/// same elements of A or B, the lanes of both tiles hold copies. These are Volta's layouts (Raihan et al.,
-/// *Modeling Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
+/// Shape of `wmma`, computed as several m8n8k4 products. The eight lanes that compute one m8n8k4 product,
+/// four of each half-warp, compute one 8 x 8 tile of D. Each product uses four columns of A. If two tiles
+/// need the same elements of A or B, the lanes of both tiles hold copies. These are Volta's layouts (Raihan
+/// et al., *Modeling Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tiling {
     /// Shape in PTX notation.
     pub shape: &'static str,
     /// Extents of the product: number of rows of A, of columns of B, and of columns of A.
     pub extent: [u8; 3],
-    /// Effect of bits 2 and 3 of the lane number on the position of the lane's tile in D.
+    /// Position of the tile of D that a lane computes, as the effect of bits 2 and 3 of the lane number.
     tiles: [Bit; 2],
 }
 
@@ -350,7 +353,7 @@ pub static TILINGS: [Tiling; 3] = [
 ];
 
 impl Layout {
-    /// Number of elements that each lane holds.
+    /// Number of elements of the matrix that each lane holds.
     #[must_use]
     pub const fn elements(&self) -> u32 {
         1 << self.element_bits
@@ -379,17 +382,16 @@ impl Layout {
         self.lane
     }
 
-    /// Returns the rows, or the columns, of the elements that all lanes hold in register `register`, as a bit
-    /// set. Each register holds `per` elements. The function `of` selects the row or the column of an
-    /// element.
+    /// Returns a bit set of the rows (or columns) whose elements are in register `register` of any lane. Each
+    /// register has `per` elements. `of` selects the row or the column of an element's position.
     fn found(&self, register: u32, per: u32, of: fn(ElementPosition) -> u8) -> u64 {
         let elements = register * per..(register + 1) * per;
         let places = elements.flat_map(|element| (0..LANES).map(move |lane| self.place(lane, element)));
         places.fold(0, |found, place| found | 1 << of(place))
     }
 
-    /// Returns the registers that hold an element whose row, or column, is in the bit set `wanted`. Each
-    /// register holds `per` elements. The function `of` selects the row or the column of an element.
+    /// Returns the registers with at least one element whose row (or column) is in the bit set `wanted`. Each
+    /// register has `per` elements. `of` selects the row or the column of an element's position.
     fn registers(&self, per: u32, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
         let all = 0..self.elements() / per;
         all.filter(|&register| self.found(register, per, of) & wanted != 0).map(|register| register as u8).collect()
@@ -410,9 +412,9 @@ pub struct TensorOp {
     pub factors: [Factor; 2],
     /// Element type of C and D.
     pub sum: Sum,
-    /// Numbers of the registers of A that the step reads, counted within A.
+    /// Numbers of the registers of A that the step reads; the first register of A has number 0.
     pub a: [Option<u8>; 2],
-    /// Numbers of the registers of B that the step reads, counted within B.
+    /// Numbers of the registers of B that the step reads; the first register of B has number 0.
     pub b: [Option<u8>; 2],
     /// Numbers of the registers of C that the step reads. The step writes the registers of D with the same
     /// numbers.
@@ -542,7 +544,7 @@ impl Tiling {
         Layout { element, element_bits, lane }
     }
 
-    /// Number of successive m8n8k4 products that together cover all columns of A.
+    /// Number of m8n8k4 products, one after another, in which all columns of A are used.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.extent[2] / SLICE)
@@ -556,8 +558,8 @@ pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
     &FORMS[2 * at[0] + at[1]]
 }
 
-/// Returns a step that stands for a recorded matrix instruction with `multiplications` multiplications. Only
-/// this number matters; the other fields have no meaning.
+/// Returns a step in place of a matrix instruction of a trace. It has the given number of multiplications,
+/// which determines its timing; its other fields have no meaning.
 #[must_use]
 pub fn recorded_step(multiplications: u16) -> TensorOp {
     let none = [None; 2];
@@ -570,8 +572,8 @@ pub fn recorded_step(multiplications: u16) -> TensorOp {
 const INSTRUCTIONS: [(&str, u16); 4] =
     [("HMMA.884.F32", 256), ("HMMA.884.F16", 512), ("HMMA.1688", 1024), ("HMMA.16816", 2048)];
 
-/// Returns the number of multiplications of a SASS matrix instruction. Unknown instructions are assumed to
-/// take as long as `HMMA.1688`.
+/// Returns the number of multiplications of a SASS matrix instruction. An unknown instruction is treated like
+/// `HMMA.1688`.
 #[must_use]
 pub fn multiplications_of(opcode: &str) -> u16 {
     INSTRUCTIONS.iter().find(|(name, _)| opcode.starts_with(name)).map_or(1024, |(_, count)| *count)

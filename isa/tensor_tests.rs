@@ -7,8 +7,7 @@ fn matrices(form: &Form) -> [(&Layout, [u16; 2]); 4] {
     [(&form.a, [m, k]), (&form.b, [k, n]), (&form.sum16, [m, n]), (&form.sum32, [m, n])]
 }
 
-/// Returns, for each position in a matrix, the number of times that an element of some lane has that
-/// position.
+/// Returns how often each position of a matrix occurs among the positions of all elements of all lanes.
 fn held(layout: &Layout, products: u8, [rows, columns]: [u16; 2]) -> Vec<u32> {
     let [rows, columns] = [rows, columns].map(usize::from);
     let mut held = vec![0; usize::from(products) * rows * columns];

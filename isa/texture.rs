@@ -48,8 +48,8 @@ pub enum AddressMode {
 pub struct TexOp {
     /// Number of coordinates: 1, 2 or 3.
     pub dims: u8,
-    /// True if the first coordinate is an integer layer index. `Texture::extent[dims - 1]` is then the number
-    /// of layers.
+    /// True if the texture has layers. The first coordinate is then the integer index of a layer, and
+    /// `Texture::extent[dims - 1]` is the number of layers.
     pub layered: bool,
     /// Type of the coordinates: `.s32` or `.f32`.
     pub coordinates: Type,
@@ -63,7 +63,7 @@ impl Texture {
         self.ty.bytes() * self.channels
     }
 
-    /// Returns the device address of the texel at the coordinates `at`, given as the bits of the
+    /// Returns the device address of the texel at the coordinates `at`, which are the bits of the
     /// instruction's operands. A layer index, if there is one, is the first coordinate. Returns `None` if the
     /// fetch reads 0.
     pub fn texel(&self, op: &TexOp, at: [u32; 3]) -> Option<u64> {

@@ -57,8 +57,8 @@ pub enum Type {
     E4m3x2,
     /// Two `.e5m2` values in 16 bits, the first in the lower byte.
     E5m2x2,
-    /// The upper 19 bits of an IEEE binary32, with the low 13 bits zero. Only results of conversions have
-    /// this type.
+    /// The upper 19 bits of an IEEE binary32; the low 13 bits are zero. Only conversions have results of this
+    /// type.
     Tf32,
 }
 
@@ -136,8 +136,8 @@ impl Type {
         self.element().bits() < self.bits()
     }
 
-    /// True if a variable can be declared with this type. All other types only state how an instruction
-    /// interprets the bits of a `.b16`, `.b32` or `.b64` variable.
+    /// True if a variable can be declared with this type. Any other type can only be a modifier of an
+    /// instruction, which interprets the bits of a `.b16`, `.b32` or `.b64` variable.
     pub const fn is_declarable(self) -> bool {
         !self.is_float() || matches!(self, Type::F16 | Type::F16x2 | Type::F32 | Type::F64)
     }
@@ -246,7 +246,7 @@ pub enum SignHandling {
     Product,
 }
 
-/// Comparison operator of `setp`.
+/// Comparison operator, as in the PTX instruction `setp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
     /// True if the operands are equal; false if an operand is NaN.
@@ -343,11 +343,11 @@ pub enum CacheOp {
     Ca,
     /// `.cg`: cache in the L2 only.
     Cg,
-    /// `.cs`: streaming; the line is to be evicted first.
+    /// `.cs`: streaming data; the line becomes the first candidate for eviction.
     Cs,
-    /// `.lu`: last use of the data.
+    /// `.lu`: last use; the data will not be read again.
     Lu,
-    /// `.cv`: do not use cached data, fetch the data again.
+    /// `.cv`: ignore cached data and fetch the data again.
     Cv,
     /// `.wb`: write back.
     Wb,
@@ -364,11 +364,11 @@ pub enum CacheOp {
 /// Axis of a grid or a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// The axis whose index varies fastest.
+    /// X axis, whose index varies fastest.
     X,
-    /// The axis whose index varies second fastest.
+    /// Y axis, whose index varies second fastest.
     Y,
-    /// The axis whose index varies slowest.
+    /// Z axis, whose index varies slowest.
     Z,
 }
 

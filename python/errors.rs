@@ -1,5 +1,5 @@
-//! Exceptions of the Python module `warpsieve.errors` for errors of the simulator. Their texts are those of
-//! the command line.
+//! Exceptions of the Python module `warpsieve.errors` for errors of the simulator. The text of an exception
+//! is the same as the error message on the command line.
 
 use miette::{Diagnostic, GraphicalTheme};
 use pyo3::exceptions::PyRuntimeError;
@@ -50,7 +50,7 @@ impl Failure {
         Self { kind, text: text.to_owned() }
     }
 
-    /// Formats an error. Each problem is shown with an excerpt of its file.
+    /// Formats an error, with an excerpt of the affected file for each of its problems.
     pub fn of(kind: Kind, error: &dyn Diagnostic) -> Self {
         Self { kind, text: limit::render(error, GraphicalTheme::none()) }
     }

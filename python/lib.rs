@@ -27,7 +27,7 @@ use errors::{Failure, Kind};
 use result::LaunchResult;
 use worker::Worker;
 
-/// Name that messages use for the host program.
+/// Name of the host program in messages.
 const PROGRAM: &str = "python";
 
 /// Simulated machine with its device memory and loaded modules.

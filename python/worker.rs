@@ -1,5 +1,6 @@
-//! Thread that owns a machine. A Python thread that waits for the machine checks for signals at short
-//! intervals, so that a signal such as Ctrl-C can stop a launch. Other Python threads run during the wait.
+//! Thread that owns a machine. While a Python thread waits for the machine, it checks for Python signals at
+//! short intervals, so that a signal such as Ctrl-C can stop a launch. Other Python threads can run in the
+//! meantime.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,15 +18,17 @@ use crate::errors::{Failure, Kind};
 
 /// Interval at which Python's signals are polled while a call waits.
 const POLL: Duration = Duration::from_millis(50);
-/// Time for a launch to end after a signal. The functional interpreter of a checked launch may take longer;
-/// Python then continues without waiting for the launch.
+/// Time that a launch gets to end after a signal. In a checked launch, the functional interpreter may take
+/// longer. Python then continues without waiting for the launch to end.
 const GRACE: Duration = Duration::from_millis(500);
 /// Stack size of the thread in bytes, as large as that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
-/// Signal number passed to a launch that must stop. Python's own handler decides what the signal means.
+/// Signal number that is passed to a launch to stop it. The number is arbitrary, since Python's own signal
+/// handler has already reacted to the real signal.
 const SIGNAL: usize = 2;
 
-/// Work to perform on the machine. It returns an error if the machine must not be used afterwards.
+/// Work to be performed on the machine by its thread. It returns an error if the machine must not be used
+/// afterwards.
 type Job = Box<dyn FnOnce(&mut Device<'_>) -> Result<(), Failure> + Send>;
 
 enum Request {
@@ -33,7 +36,7 @@ enum Request {
     Finish(Sender<Result<RunReport, Failure>>),
 }
 
-/// Thread that owns a machine, as seen by the Python threads that use it.
+/// Handle through which Python threads use the thread that owns a machine.
 pub(crate) struct Worker {
     /// Channel of requests to the thread; `None` after the machine has been closed.
     requests: Mutex<Option<Sender<Request>>>,
@@ -123,7 +126,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The result of a launch that is still running is no longer needed, so the launch is stopped.
+        // If a launch is still running, nobody needs its result any more, so the launch is stopped.
         self.interrupt.store(SIGNAL, Ordering::Relaxed);
     }
 }

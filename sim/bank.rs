@@ -1,9 +1,9 @@
 //! # One L2 bank in isolation
 //! Test bench for one L2 bank, configured as in a machine, with a channel at each port of the bank. A
-//! function of the caller takes the place of the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this
-//! function once per cycle and passes it the channel ends that are not connected to the bank. The bank and
-//! the caller's function share one clock. A channel takes one cycle: a beat sent in cycle `c` is visible in
-//! `c + 1`.
+//! function that the caller provides acts as the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this
+//! function once per cycle and gives it the ends of the channels that are not connected to the bank. The bank
+//! and the caller's function share one clock. A channel takes one cycle: a beat sent in cycle `c` is visible
+//! in `c + 1`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,15 +29,15 @@ const PERIODS: [u32; 1] = [1];
 /// Capacity of a channel in beats: enough to send one beat in every cycle.
 const DEPTH: u32 = 4;
 
-/// Ends of the bank's channels that the driver function uses in one cycle.
+/// Ends of the bank's channels, which the driver function can use in one cycle.
 pub struct Ports<'a> {
     /// Requests from the SMs to the bank.
     pub req: Tx<'a, Request>,
     /// Replies from the bank to the SMs.
     pub rsp: Rx<'a, Reply>,
-    /// Requests for bursts from the bank to each DRAM channel: reads and writes.
+    /// Requests from the bank to each DRAM channel, each to read or write one burst.
     pub dram_req: RxBank<'a, DramRequest>,
-    /// Bursts read from each DRAM channel, sent to the bank.
+    /// Replies from each DRAM channel to the bank: the bursts that were read.
     pub dram_rsp: TxBank<'a, DramReply>,
     /// Invalidate requests from the bank to the L1s; unused unless `l2.flow.coherence` is `"sharers"`.
     pub inv: Rx<'a, Invalidate>,
@@ -115,7 +115,8 @@ impl WiredBank {
     }
 }
 
-/// L2 bank, and the driver function at the other ends of the bank's channels.
+/// The two hardware blocks of the simulation: the L2 bank, and the driver function, which uses the other ends
+/// of the bank's channels.
 struct DrivenBank<'a, D>(&'a mut WiredBank, D);
 
 impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for DrivenBank<'_, D> {
@@ -143,7 +144,7 @@ fn nobody(_: Ports<'_>, _: &mut Edge<'_>) {}
 /// One L2 bank whose ports are driven by a function of the caller.
 pub struct BankAlone {
     wired: WiredBank,
-    /// Interleaving of L1 lines over the memory partitions.
+    /// Interleaving of the lines over the memory partitions. The lines are as long as those of the L1.
     lines: Interleave,
     partition: u32,
     sim: Simulator,
@@ -162,8 +163,8 @@ impl BankAlone {
         Self::of(wired, config.interleave(config.l1.line_bytes), partition)
     }
 
-    /// Creates an empty L2 bank at the position `place`, which need not be the position of a bank in any
-    /// machine. The lines of the bank are as long as the lines of the L1s.
+    /// Creates an empty L2 bank at the position `place`. This may be a position that no machine has. The
+    /// lines of the bank are as long as the lines of the L1s.
     ///
     /// # Panics
     ///
@@ -216,8 +217,8 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Returns the address of line `number` of this bank, in the form that requests use. Counting `number` up
-    /// from 0 gives the addresses of all lines that belong to this bank.
+    /// Returns the line address of line `number` of this bank, as it appears in requests. Counting `number`
+    /// up from 0 gives the addresses of all lines that belong to this bank.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)
@@ -254,8 +255,8 @@ mod tests {
 
     /// Reads lines 0 and 1 of the bank. The memory behind the bank replies at once. Every byte of a burst
     /// holds 10 times the channel number plus the burst number. Returns the number of bursts requested from
-    /// each channel. For each line, also returns the ticket of its request (the cycle of the request) and its
-    /// first byte.
+    /// each channel. Also returns, for each line, the ticket of its request (which is the cycle of the
+    /// request) and the first byte of the line.
     fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
         let (mut asked, mut read) = ([0, 0], Vec::new());
         let lines = [alone.line(0), alone.line(1)];

@@ -154,8 +154,9 @@ impl Content {
         content
     }
 
-    /// True if the detected kind of a file is certain. A machine file and a design file can look alike, so
-    /// each of these two kinds is certain only if the file has a key that the other kind does not allow.
+    /// True if there is no doubt about the detected kind of a file. Machine files and design files can look
+    /// alike: each of these two kinds is certain only if the file has a key that the other kind does not
+    /// allow.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -195,7 +196,7 @@ impl Content {
         }
     }
 
-    /// Hint for messages: how a file of this kind is used.
+    /// Hint for messages: the command or option that accepts a file of this kind.
     fn use_of(self) -> &'static str {
         match self {
             Self::Launch => "`run` takes it",
@@ -232,8 +233,8 @@ impl Content {
         Some(format!("this is {}, expected {}: {}", found.name(), self.name(), found.use_of()))
     }
 
-    /// True if a file is acceptable where kind `self` is expected, although its first bytes indicate kind
-    /// `found`.
+    /// True if a file of kind `found`, according to its first bytes, may be used where kind `self` is
+    /// expected.
     fn takes(self, found: Self) -> bool {
         let is_trace = |content| matches!(content, Self::Trace | Self::TraceList | Self::Packed);
         let is_json = |content| matches!(content, Self::Statistics | Self::Json);
@@ -253,8 +254,8 @@ impl Content {
         input::as_text(bytes)
     }
 
-    /// Checks by its first bytes that a file is of this kind. Pipes always pass: reading from a pipe would
-    /// consume its contents.
+    /// Checks by its first bytes that a file is of this kind. A pipe is not checked, because reading from it
+    /// would consume its contents.
     ///
     /// # Errors
     /// Fails if the file begins like a file of another kind.

@@ -1,9 +1,9 @@
 //! Converts panics of the simulator into error reports.
 //!
-//! Hardware blocks of the model assert their own rules. For example, a channel carries at most one beat per
-//! cycle, and an array is not accessed more often than it has ports. The message of a failed assertion
-//! contains the cycle and the path of the hardware block. Such a failure is a bug in the model, not a user
-//! error, so the user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
+//! Hardware blocks of the model contain assertions, for example that a channel carries at most one beat per
+//! cycle, and that an array is not accessed more often per cycle than it has ports. The message of a failed
+//! assertion contains the cycle and the path of the hardware block. Such a failure is a bug in the model, not
+//! a user error, so the user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -13,27 +13,27 @@ use std::sync::{Mutex, Once, PoisonError};
 use rtl::hook::{self, HookCall};
 
 thread_local! {
-    /// Last panic message of this thread, empty before a panic. `None` if the thread is not executing
-    /// [`catch_panic`].
+    /// Last panic message of this thread while it executes [`catch_panic`]; empty if it has not panicked.
+    /// `None` outside [`catch_panic`].
     static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Number of threads that are executing [`catch_panic`].
 static WATCHED: AtomicUsize = AtomicUsize::new(0);
-/// Last panic message of a helper thread. This is a thread that is not executing [`catch_panic`] itself, but
-/// may work for a thread that is.
+/// Last panic message of a helper thread: a thread that may work for a thread in [`catch_panic`], but does
+/// not execute [`catch_panic`] itself.
 static HELPER: Mutex<String> = Mutex::new(String::new());
 
-/// Runs `work`. If it panics, returns the message and the source location.
+/// Runs `work` and returns its result.
 ///
-/// State that `work` modified is invalid after a panic; only the result may be used.
+/// After a panic, state that `work` has modified is invalid and must not be used.
 ///
 /// # Errors
-/// Returns the report of a panic.
+/// If `work` panics, returns the message and the source location of the panic.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(install_hook);
-    // Calls of this function may be nested, so `outer` saves the panic message of the enclosing call.
+    // Calls of `catch_panic` may be nested, so the message of the enclosing call is saved in `outer`.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
@@ -42,8 +42,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| {
         hook::forget();
         if seen.is_empty() {
-            // A helper thread panicked, and the panic was propagated to this thread. This thread itself has
-            // recorded no message.
+            // This thread has recorded no message, so the panic occurred in a helper thread and was
+            // propagated to this thread.
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
@@ -67,7 +67,8 @@ fn install_hook() {
     }));
 }
 
-/// Formats, for error messages, the call of a scheme's function (hook) during which an error occurred.
+/// Formats a call of one of a scheme's functions (hooks) for the message about an error that occurred during
+/// the call.
 #[must_use]
 pub fn format_hook_call(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)

@@ -34,10 +34,10 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
 /// File extension of launch files.
 const ENDING: &str = "toml";
 
-/// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of
-/// its problem sizes, as [`locate`] describes. A name selects a kernel in its main
-/// problem size (`syrk`) or in another size (`syrk/small`), and may give values (`syrk/small,rows=100`). A path
-/// that exists takes precedence over a name.
+/// Finds the launch file for a path or a kernel name. A path may refer to the launch file, to its folder, or
+/// to one of its problem sizes, as [`locate`] describes. A kernel name may be followed by a problem size
+/// (`syrk/small`) and by values (`syrk/small,rows=100`). If the text is both an existing path and a kernel
+/// name, it is treated as a path.
 ///
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
@@ -47,8 +47,8 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     if given.is_dir() && file.is_file() {
         return Ok(file);
     }
-    // Devices and pipes are accepted in place of regular files. If the file does not have the requested size,
-    // this is reported when the file is read.
+    // Devices and pipes are accepted as well as regular files. If the file lacks the requested problem size,
+    // this error is reported when the file is read.
     if size.is_some() || (file.exists() && !file.is_dir()) {
         return Ok(given.to_owned());
     }
@@ -89,7 +89,8 @@ pub fn of_name(name: &str) -> Option<PathBuf> {
         (None, Some(values)) => return Some(folder.join(values)),
         (size, _) => sizes(&folder).ok()?.into_iter().find(|(known, _)| Some(known.as_str()) == size)?,
     };
-    // The path of a size ends in the name of the size, or in the file name of a launch file for this size.
+    // The path of a problem size ends in the name of the size. If the size has its own launch file, the path
+    // ends in the name of this file.
     Some(match values {
         Some(values) => path.with_file_name(format!("{},{values}", path.file_stem()?.to_str()?)),
         None => path,
@@ -117,7 +118,7 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
 }
 
 /// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name.
-/// The main size of a launch file has the name and the path of the file.
+/// The entry for the main size of a launch file consists of the file's name and path.
 ///
 /// # Errors
 /// Fails if the folder cannot be read.

@@ -14,9 +14,9 @@ use miette::{
 
 /// Maximum number of entries of a list that are printed.
 const SHOWN: usize = 20;
-/// Maximum number of bytes of a line that an excerpt shows before the reported position, and after it. Few
-/// terminals are wider. The renderer also draws a mark below the position, and the width of this mark is
-/// limited to 16 bits.
+/// Number of bytes of a line that an excerpt shows before the reported position. `BEHIND` is the number of
+/// bytes from this position on. Few terminals are wider than their sum. The renderer also draws a mark below
+/// the position, and the width of this mark must fit in 16 bits.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt that shows a multi-line value.
@@ -52,8 +52,9 @@ fn more(entries: usize, what: &str) -> Option<String> {
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
 }
 
-/// Printable copy of an error report. It contains only the first problems, shortened messages, excerpts of a
-/// few columns around the reported position, and no terminal control characters.
+/// Error report that is limited to what can be printed. It contains only the first problems, shortened
+/// messages, and excerpts of a few columns around the reported position. It contains no terminal control
+/// characters.
 pub struct LimitedReport {
     message: String,
     code: Option<String>,
@@ -67,7 +68,7 @@ pub struct LimitedReport {
     cause: Option<Cause>,
 }
 
-/// Cause of an error, which is shown below the error.
+/// Cause of an error. It is printed below the error.
 enum Cause {
     Report(Box<LimitedReport>),
     /// Cause that consists of a message, without an excerpt or help text.
@@ -81,8 +82,8 @@ impl LimitedReport {
         Self::within(report, None, MAX_CAUSES)
     }
 
-    /// Copies an error report with at most `causes` levels of causes. If the report has no source text of its
-    /// own, the excerpt comes from `outer`, the source text of the enclosing report.
+    /// Copies an error report, with at most `causes` nested causes. If the report has no source text of its
+    /// own, the excerpt is taken from `outer`, the source text of the report that encloses it.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());
@@ -195,14 +196,14 @@ impl Diagnostic for LimitedReport {
 /// Excerpt of a source text: the lines around a reported position that are displayed.
 struct Excerpt {
     name: Option<String>,
-    /// Line of the reported position. The next fields are the column of that position and the first line of
-    /// the excerpt. All three are counted from 0.
+    /// Line number of the reported position, counted from 0. The next two fields, also counted from 0, are
+    /// the column of that position and the number of the first line of the excerpt.
     line: usize,
     column: usize,
     first_line: usize,
     text: String,
     label: Option<String>,
-    /// Range of bytes in `text` to which the report refers.
+    /// Range of bytes in `text` that the report marks.
     span: Range<usize>,
 }
 
@@ -240,8 +241,8 @@ impl Excerpt {
     }
 }
 
-/// Appends to `text` a section of `line` around the range `mark`. Returns the position of the same range in
-/// `text`, in bytes.
+/// Appends to `text` the section of `line` around the range `mark`, which may be the whole line. Returns the
+/// position of the marked range in `text`, in bytes.
 fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
     let is_short = line.len() <= AHEAD + BEHIND;
     let from = if is_short { 0 } else { line.floor_char_boundary(mark.start.saturating_sub(AHEAD)) };
@@ -262,9 +263,9 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the excerpt of the source file to print in an error message, and the line and column to print
-    /// above the excerpt. If no context lines are requested, this line and column are the position of the
-    /// error. Otherwise they are the position at which the excerpt starts.
+    /// Returns the excerpt of the source file for an error message, with the line and column that the message
+    /// prints above it. If no context lines are requested, the line and column are those of the error.
+    /// Otherwise they are those of the first character of the excerpt.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,
@@ -306,7 +307,7 @@ mod tests {
         text
     }
 
-    /// Creates an error report that refers to a range of bytes in a text.
+    /// Creates an error report about a range of bytes in a text.
     fn report(text: &str, bytes: Range<usize>) -> Report {
         let label = LabeledSpan::new_with_span(Some("here".to_owned()), bytes);
         miette!(labels = vec![label], help = "mend it", "`x` is wrong")

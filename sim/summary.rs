@@ -89,7 +89,8 @@ impl Summary<'_> {
             rows.push(("victim cache", victims(&totals.l1)));
         }
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
-            // Most kernels access neither the constant nor the texture cache.
+            // Rows for the constant and the texture cache are printed only if these caches were accessed,
+            // since most kernels do not use them.
             if cache.accesses > 0 {
                 rows.push((label, loads(cache)));
             }
@@ -181,7 +182,7 @@ pub fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'st
 }
 
 /// Returns the row that shows the reservation fails of one kind of cache by reason, or `None` if there were
-/// none. A cycle in which the cache stalls counts once.
+/// none. Each cycle in which such a cache is stalled counts as one reservation fail.
 fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u64)>) -> Option<Row> {
     let cells: Vec<_> =
         reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", format_thousands(*cycles))).collect();
@@ -226,7 +227,8 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
-/// Returns the column texts about instruction fetches. An instruction cache miss causes a read of the L2.
+/// Returns the column texts about instruction fetches. Each miss in an instruction cache causes one read of
+/// the L2.
 fn fetches(icache: &InstructionStats) -> Vec<String> {
     let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![

@@ -6,8 +6,8 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::run::HostTime;
 
-/// Minimum width in characters, after the indentation, at which lines are wrapped. In a narrower space, no
-/// line is wrapped.
+/// Minimum width in characters, without the indentation, for which lines are wrapped. If less space is left,
+/// lines are not wrapped.
 const MIN_WRAPPED_WIDTH: usize = 20;
 
 /// Wraps a line that is wider than `most` columns. Continuation lines are indented by `indent` columns.
@@ -23,8 +23,8 @@ pub fn folded_within(most: usize, line: &str, indent: usize) -> String {
     textwrap::fill(line, options)
 }
 
-/// Formats the wall time and the CPU time of a task, and its rate per second of CPU time. Unlike wall time,
-/// CPU time hardly depends on other programs.
+/// Formats the wall time and the CPU time of a task, and its rate per second of CPU time. The rate is based
+/// on CPU time, which hardly depends on other programs.
 #[must_use]
 pub fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
     let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());

@@ -1,6 +1,6 @@
-//! Numbers and counted nouns in messages.
+//! Formats numbers and counts for messages.
 
-/// Formats a number with commas between groups of three digits: `1,234,567`.
+/// Formats a number with a comma after each group of three digits: `1,234,567`.
 #[must_use]
 pub fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -20,8 +20,8 @@ pub fn format_count(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", format_thousands(number), noun(number, one, several))
 }
 
-/// Returns the noun without the number, in the singular or plural as `number` requires. For messages in which
-/// the number does not directly precede the noun.
+/// Returns the noun without the number, in the singular or plural as `number` requires. Used for messages in
+/// which the number does not directly precede the noun.
 pub fn noun<'a, N: PartialEq + From<u8>>(number: N, one: &'a str, several: &'a str) -> &'a str {
     if number == N::from(1) { one } else { several }
 }

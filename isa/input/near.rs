@@ -1,7 +1,7 @@
 //! Suggestions for misspelled names.
 
-/// Maximum length in bytes of a name that is compared with other names. A comparison takes time proportional
-/// to the product of the lengths of the two names.
+/// Maximum length in bytes of a name that is compared with other names. The limit is needed because a
+/// comparison takes time proportional to the product of the lengths of the two names.
 pub const MAX_COMPARED_BYTES: usize = 64;
 /// Maximum number of names that [`join_names`] shows.
 const LISTED: usize = 60;
@@ -28,8 +28,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest.map(|(_, near)| near)
 }
 
-/// Returns the set of characters of a name as a bit mask, indexed by the code of the character modulo 64. One
-/// edit changes at most one character, so comparing two masks bounds the edit distance from below.
+/// Returns the set of characters of a name as a bit mask, indexed by the code of the character modulo 64. The
+/// masks of two names give a lower bound of their edit distance, since one edit changes at most one character
+/// of a name.
 fn letters(name: &str) -> u64 {
     name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
 }

@@ -1,4 +1,4 @@
-//! Files read as text, up to a size limit.
+//! Reads files as text, up to a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ pub const MAX_BYTES: u64 = 64 << 20;
 /// Reads a whole file as text.
 ///
 /// # Errors
-/// If the file cannot be read, has more than [`MAX_BYTES`], or is not text.
+/// Returns an error if the file cannot be read, has more than [`MAX_BYTES`], or is not text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     as_text(read_bytes(path)?)
 }
@@ -20,7 +20,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// long.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -30,7 +30,8 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// Converts bytes to text.
 ///
 /// # Errors
-/// If there are more than [`MAX_BYTES`], or the bytes are not text: text is UTF-8 and contains no NUL.
+/// Returns an error if there are more than [`MAX_BYTES`], or the bytes are not text. Text is valid UTF-8
+/// without NUL characters.
 pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {

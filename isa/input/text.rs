@@ -1,12 +1,12 @@
-//! Named text that converts byte offsets into lines and columns.
+//! Text with a name. It converts byte offsets into lines and columns.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Distance in bytes between positions at which the index stores a count of characters, so that a column far
-/// into a long line is found quickly.
+/// Distance in bytes between two positions for which the index stores the number of preceding characters.
+/// With the index, a column far into a long line is found quickly.
 const BLOCK: usize = 4096;
 
 /// Text with the name of its file. The first lookup of a position builds the index of lines.
@@ -21,7 +21,7 @@ pub struct Text {
 struct Index {
     /// Offset in bytes of the start of each line.
     starts: Vec<usize>,
-    /// Number of characters before each multiple of [`BLOCK`] bytes.
+    /// Number of characters of the text before each multiple of [`BLOCK`] bytes.
     characters: Vec<usize>,
 }
 
@@ -31,13 +31,13 @@ impl Text {
         Self { name: name.into(), text: text.into(), index: OnceLock::new() }
     }
 
-    /// Name of the file, or of the option that gave the text.
+    /// Name of the file that contains the text, or of the option that gave it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Content of the text.
+    /// The text itself, without its name.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -86,7 +86,7 @@ impl Text {
     }
 }
 
-/// Returns the number of characters whose first byte is in `bytes`, a section of UTF-8 text.
+/// Returns the number of characters that begin in `bytes`, a section of UTF-8 text.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }

@@ -1,19 +1,19 @@
-//! Text made safe to print on a terminal.
+//! Makes text safe to print on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::count::format_count;
 
-/// Maximum number of lines of a message.
+/// Maximum number of lines to which a message is shortened.
 const MAX_LINES: usize = 100;
 /// Maximum number of characters in a line of a message. The last [`LAST_CHARACTERS`] of them come from the
 /// end of the line, where messages say which values are legal.
 const MAX_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
-/// Replaces each character that controls a terminal, is invisible or reorders a line. It is replaced by an
-/// escape such as `\u001b`, in the notation of JSON and TOML. Line ends and tabs are kept.
+/// Replaces each character that would control a terminal, be invisible or reorder a line. The replacement is
+/// an escape such as `\u001b`, in the notation of JSON and TOML. Line ends and tabs are kept.
 #[must_use]
 pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     // Fast path: nearly all texts are plain ASCII.
@@ -58,8 +58,8 @@ fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Shortens a message to a few short lines, however long the values are that it quotes. The middle of a long
-/// line is left out, and so are the last lines of a message with many lines.
+/// Shortens a message to a few short lines, even if it quotes long values. The middle of a long line is left
+/// out, and so are the last lines of a message with many lines.
 #[must_use]
 pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();

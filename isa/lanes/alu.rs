@@ -57,37 +57,40 @@ pub enum AluFn {
     Xor,
     /// Bitwise complement.
     Not,
-    /// `a` shifted left by the 32-bit count `b`; 0 if the count is at least the operand width.
+    /// `a` shifted left by the 32-bit count `b`. The result is 0 if the count is at least the operand width.
     Shl,
     /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. A count above the
-    /// operand width has the same effect as the operand width.
+    /// operand width is treated as the operand width.
     Shr,
-    /// Funnel shift: the high word of the 64-bit value `b:a` shifted left by `c` modulo 32.
+    /// Funnel shift to the left: shifts the 64-bit value `b:a` left by `c` modulo 32, and returns the high
+    /// word.
     FunnelLeft,
-    /// Funnel shift: the low word of the 64-bit value `b:a` shifted right by `c` modulo 32.
+    /// Funnel shift to the right: shifts the 64-bit value `b:a` right by `c` modulo 32, and returns the low
+    /// word.
     FunnelRight,
-    /// Same as [`AluFn::FunnelLeft`], but counts above 32 act as 32.
+    /// Same as [`AluFn::FunnelLeft`], but a shift count `c` above 32 is clamped to 32.
     FunnelLeftClamp,
-    /// Same as [`AluFn::FunnelRight`], but counts above 32 act as 32.
+    /// Same as [`AluFn::FunnelRight`], but a shift count `c` above 32 is clamped to 32.
     FunnelRightClamp,
     /// Bit field extract: `c` bits of `a`, starting at bit `b`, sign or zero extended depending on the type.
     /// `b` and `c` are taken modulo 256.
     Bfe,
-    /// Bit field insert: the low bits of `a` inserted into `b`. Bits 0 to 7 of `c` give the position, and
-    /// bits 8 to 15 the length.
+    /// Bit field insert: replaces a field in `b` by the low bits of `a`. Bits 0 to 7 of `c` give the position
+    /// of the field, and bits 8 to 15 its length.
     Bfi,
     /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
     /// differs.
     Bfind {
-        /// True if the result is the number of places by which a left shift moves the bit to the top, instead
-        /// of the position of the bit.
+        /// Selects the result: true for the left shift that moves the found bit to the top, false for the
+        /// position of the bit.
         shift: bool,
     },
     /// Byte permute: four bytes of the 64-bit value `b:a`, selected by `c`.
     Prmt(PrmtMode),
     /// Bitwise function of `a`, `b` and `c`, given by an 8-bit truth table.
     Lop3(u8),
-    /// Position of the `c`-th set bit of `a`, counted upward from bit `b`, or downward if `c` is negative.
+    /// Position of the `c`-th set bit of `a`. The search starts at bit `b` and goes upward, or downward if
+    /// `c` is negative.
     Fns,
     /// Low 32 bits of the product of the low 24 bits of `a` and `b`.
     Mul24,
@@ -109,7 +112,7 @@ pub enum AluFn {
         a: bool,
         /// True if the bytes of `b` are signed.
         b: bool,
-        /// True for the upper two bytes of `b`, false for the lower two.
+        /// True if the upper two bytes of `b` are used, false if the lower two are used.
         high: bool,
     },
     /// SIMD operation on corresponding elements of the words `a` and `b`. Optionally, the results and `c` are
@@ -136,9 +139,9 @@ pub enum AluFn {
         /// True if `b` is clamped to at most 32; if false, it is taken modulo 32.
         clamp: bool,
     },
-    /// Number of one bits, as a 32-bit result.
+    /// Number of bits of `a` that are 1, as a 32-bit result.
     Popc,
-    /// Number of leading zeros, as a 32-bit result.
+    /// Number of leading zeros of `a`, as a 32-bit result.
     Clz,
     /// Bits of `a` in reverse order.
     Brev,
@@ -165,15 +168,16 @@ pub enum AluFn {
 pub struct AluOp {
     /// Function that is computed.
     pub f: AluFn,
-    /// Type of the operands (of `a` and `b` for the wide products).
+    /// Type of the operands. For wide products, type of `a` and `b`; `c` and the result are twice as wide.
     pub ty: Type,
     /// Rounding of a floating-point result.
     pub rounding: Rounding,
     /// True if subnormal inputs and results are flushed to zeros of the same sign. For `.f64`, only `1 / a`
-    /// and `1 / sqrt(a)` can have this modifier; with it, they read and write only the upper word.
+    /// and `1 / sqrt(a)` can have this modifier, which also restricts them to the upper words of the operand
+    /// and the result.
     pub ftz: bool,
-    /// True if the result saturates: a float to `[0, 1]` (NaN becomes 0), a `.s32` sum to the range of the
-    /// type.
+    /// True if the result saturates. A float is limited to `[0, 1]` (NaN becomes 0), and a `.s32` sum to the
+    /// range of the type.
     pub sat: bool,
     /// True for the modifier `.approx`, which only affects quotients whose divisor exceeds 2^126.
     pub approx: bool,
@@ -282,7 +286,8 @@ impl AluOp {
 /// Computes `op` in every lane. The result has the type [`AluOp::result`] and is zero extended to 64 bits.
 ///
 /// # Panics
-/// If the function does not exist for the operand type. Lowering never creates such an operation.
+/// Panics if the function does not exist for the operand type. The lowering of PTX never creates such an
+/// operation.
 #[inline]
 pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     if op.is_word() {
@@ -300,7 +305,7 @@ pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N])
 /// moves half as many bytes as [`alu`], and a vector register of the host CPU holds twice as many lanes.
 ///
 /// # Panics
-/// If [`alu`] would panic, or the operation does not fit in 32 bits.
+/// Panics if [`alu`] would panic for this operation, or the operation does not fit in 32 bits.
 #[inline]
 pub fn alu32<const N: usize>(op: &AluOp, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
     assert!(op.is_word(), "{op:?} does not fit 32-bit lanes");

@@ -167,7 +167,7 @@ fn exists(f: AluFn, ty: Type) -> bool {
     }
 }
 
-/// Generates a random operation whose function exists for its type.
+/// Generates a random operation, with a function that exists for the type of the operation.
 fn operation() -> impl Strategy<Value = AluOp> {
     let modes = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
     let parts = (prop::sample::select(FUNCTIONS.to_vec()), prop::sample::select(TYPES.to_vec()));

@@ -49,9 +49,9 @@ pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     b & !mask | a.checked_shl(position).unwrap_or(0) & mask
 }
 
-/// Returns the position of the highest bit that differs from the sign bit, among the low `bits` bits of `x`.
-/// If `shift` is true, returns the left shift count that moves this bit to the top. Returns all ones if no
-/// bit differs.
+/// Searches the low `bits` bits of `x` for the highest bit that differs from the sign bit. Returns the
+/// position of this bit, or, if `shift` is true, the left shift count that would move the bit to the top.
+/// Returns all ones if no bit differs.
 pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     let mask = u64::MAX >> (64 - bits);
     let negative = signed && x >> (bits - 1) & 1 != 0;
@@ -88,9 +88,9 @@ pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u3
     if signed { (top as i32).checked_shr(unused).unwrap_or(0) as u32 } else { top.checked_shr(unused).unwrap_or(0) }
 }
 
-/// Returns the position of the `offset`-th set bit of `mask`. The search starts at bit `base`, inclusive, and
-/// goes upward, or downward if `offset` is negative. Returns all ones if there is no such bit (PTX ISA,
-/// `fns`).
+/// Returns the position of the `offset`-th set bit of `mask`, counted from bit `base`. Bit `base` itself is
+/// included. The search goes upward, or downward if `offset` is negative. Returns all ones if there is no
+/// such bit (PTX ISA, `fns`).
 pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |bit: &u32| mask >> bit & 1 != 0;
     let found = match offset {
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn masks_and_fields_reach_to_the_end_of_the_word_and_no_further() {
         let cases = [
-            // Columns: position, length, expected mask with clamped arguments, expected mask with arguments
-            // modulo 32.
+            // Columns of the test cases: position, length, expected mask with both numbers clamped to 32,
+            // expected mask with both numbers modulo 32.
             (0, 0, 0, 0),
             (0, 32, u32::MAX, 0),
             (4, 3, 0x70, 0x70),
@@ -181,8 +181,8 @@ mod tests {
         for (position, length, clamped, wrapped) in cases {
             assert_eq!([true, false].map(|clamp| mask(position, length, clamp)), [clamped, wrapped]);
         }
-        // Columns: length, expected unsigned results, expected signed results. The first result of each pair
-        // is for the length clamped to 32, the second for the length modulo 32.
+        // Columns of the test cases: length, expected unsigned results, expected signed results. The first
+        // result of each pair is for the length clamped to 32, the second for the length modulo 32.
         let cases = [
             (0, [0, 0], [0, 0]),
             (4, [0xa, 0xa], [0xffff_fffa, 0xffff_fffa]),

@@ -7,7 +7,7 @@ use crate::types::Type;
 /// Addition or subtraction with carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CarryOp {
-    /// True for a subtraction, whose carry flag means a borrow.
+    /// True for a subtraction; the carry flag is then a borrow.
     pub subtract: bool,
     /// Type of the operands and the result: 32 or 64 bits.
     pub ty: Type,

@@ -17,8 +17,8 @@ pub struct CompareOp {
     pub ty: Type,
     /// True if subnormal operands are treated as zeros: modifier `.ftz`.
     pub ftz: bool,
-    /// Logic operation that combines the predicate `srcs[2]` with the result of the comparison, and with the
-    /// complement of the result. `None` if the result is used as it is.
+    /// Logic operation that combines the result of the comparison with the predicate `srcs[2]`. The
+    /// complement of the result is combined in the same way. `None` if `srcs[2]` is not used.
     pub combine: Option<Logic>,
 }
 
@@ -50,7 +50,7 @@ impl Logic {
 /// Returns a mask in which bit `i` is set if the comparison is true in lane `i`, for at most 64 lanes.
 ///
 /// # Panics
-/// If the type is packed. Lowering never creates such a comparison.
+/// Panics if the type is packed. The lowering of PTX never creates such a comparison.
 #[inline]
 pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u64 {
     match op.ty {
@@ -93,14 +93,14 @@ fn no_such(op: &CompareOp) -> ! {
     panic!("{op:?} does not exist")
 }
 
-/// Computes [`compare`] on 32-bit lanes, for types of at most 32 bits.
+/// Performs the same comparison as [`compare`], but on 32-bit lanes, for types of at most 32 bits.
 ///
 /// # Panics
-/// If the type is wider than 32 bits, or packed.
+/// Panics if the type is wider than 32 bits, or packed.
 #[inline]
 pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
-    // Integers are never unordered. An operator that needs two comparisons is therefore replaced by an
-    // equivalent operator that needs one.
+    // For floats, some operators need two comparisons, since operands may be unordered. Integers are never
+    // unordered, so an equivalent operator with one comparison is used for them.
     let cmp = match op.cmp {
         Cmp::Ne if !op.ty.is_float() => Cmp::Neu,
         Cmp::Equ if !op.ty.is_float() => Cmp::Eq,
@@ -127,12 +127,13 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
     }
 }
 
-/// Returns the mask of lanes in which the comparison is true; `value` decodes an operand. An operator that is
-/// true for unordered operands is computed as the complement of the opposite ordered operator.
+/// Returns the mask of lanes in which the comparison is true. `value` converts the bits of an operand to a
+/// number. If an operator is true for unordered operands, its opposite is computed and the mask is inverted.
 #[inline]
 fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {
-        // A mask of 32 lanes needs half as many vector registers of the host CPU as a mask of 64 lanes.
+        // The mask is computed in words of 32 bits, because a mask of 32 lanes needs half as many vector
+        // registers of the host CPU as a mask of 64 lanes.
         let mut words = [0u32; 2];
         for i in 0..N {
             words[i / 32] |= if test(&value(a[i]), &value(b[i])) { 1 << (i % 32) } else { 0 };

@@ -35,8 +35,8 @@ fn row(ty: Type, a: u64, b: u64) -> String {
 #[test]
 fn every_relation_holds_exactly_where_it_should() {
     let single = |x: f32| u64::from(x.to_bits());
-    // Columns: Eq, Ne, Lt, Le, Gt and Ge, then the forms of these six operators that are true if an operand
-    // is NaN, then Num and Nan. A `1` stands for true, a dot for false.
+    // Columns of each expected text: Eq, Ne, Lt, Le, Gt and Ge, then the forms of these six operators that
+    // are true if an operand is NaN, then Num and Nan. A `1` stands for true, a dot for false.
     assert_eq!(row(Type::F32, single(1.0), single(2.0)), ".111...111..1.");
     assert_eq!(row(Type::F32, single(2.0), single(2.0)), "1..1.11..1.11.");
     assert_eq!(row(Type::F32, single(3.0), single(2.0)), ".1..11.1..111.");

@@ -33,7 +33,7 @@ pub enum ConvergenceFault {
         op: &'static str,
         /// Lanes that are not in their member mask.
         lanes: u32,
-        /// Member mask that the lanes in `lanes` state.
+        /// Member mask that the instruction has in these lanes.
         members: u32,
     },
     /// Only some lanes of a warp arrive at a barrier.

@@ -15,7 +15,7 @@ pub struct ConvertOp {
     pub from: Type,
     /// Rounding of an inexact result.
     pub rounding: Rounding,
-    /// True if a float to float conversion rounds to an integral value (`.rni` and similar modes).
+    /// True if a conversion from a float to a float rounds to an integral value, as in the mode `.rni`.
     /// Conversions to an integer type always round to an integral value.
     pub integral: bool,
     /// True if a subnormal `.f32` operand or result becomes a zero of the same sign.

@@ -127,8 +127,8 @@ proptest! {
 #[test]
 fn brains_convert_to_and_from_every_kind_of_number() {
     let bf16 = |from, r, x| one(op(Type::Bf16, from, r), x);
-    // 1 + 2^-8 lies halfway between 1 and the next `.bf16`. 1 + 3 * 2^-8 lies halfway between the next two
-    // numbers.
+    // The value 1 + 1/256 lies halfway between 1 and the next larger `.bf16`. The value 1 + 3/256 lies
+    // halfway between that number and the one after it.
     let tie = |n: f32| single(1.0 + n / 256.0);
     assert_eq!([1.0, 3.0].map(|n| bf16(Type::F32, NEAREST, tie(n))), [0x3f80, 0x3f82]);
     assert_eq!(bf16(Type::F32, NEAREST, single(1.0 + 1.01 / 256.0)), 0x3f81);
@@ -136,8 +136,8 @@ fn brains_convert_to_and_from_every_kind_of_number() {
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::MAX)), 0x7f80);
     assert_eq!(bf16(Type::F32, Rounding::Zero, single(f32::MAX)), 0x7f7f);
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::NAN)), 0x7fff);
-    // Inputs: the smallest subnormal `.bf16`; half of it, which is a tie and rounds to 0; a number just above
-    // the tie.
+    // Inputs of this test: the smallest subnormal `.bf16`; half of it, which is a tie and rounds to 0; and a
+    // number just above this tie.
     assert_eq!([0x1_0000, 0x8000, 0x8001].map(|bits| bf16(Type::F32, NEAREST, bits)), [1, 0, 1]);
     assert_eq!(bf16(Type::S32, NEAREST, 257), 0x4380);
     assert_eq!(bf16(Type::F64, Rounding::Up, 1.000_000_1f64.to_bits()), 0x3f81);
@@ -181,7 +181,8 @@ fn a_single_is_rounded_to_the_digits_of_a_half_within_its_own_range() {
             assert_eq!(of(mode, x), back.to_bits() as u32, "{x:#x} {mode:?}");
         }
     }
-    // Rounding a tie, by mode: to the neighbor with an even fraction, toward zero, or away from zero.
+    // Expected results of rounding a tie, by rounding mode: the neighbor with an even fraction, the neighbor
+    // toward zero, or the neighbor away from zero.
     assert_eq!(modes.map(|mode| of(mode, 0x3f80_1000)), [0x3f80_0000, 0x3f80_0000, 0x3f80_2000]);
     assert_eq!(modes.map(|mode| of(mode, 0xbf80_3000)), [0xbf80_4000, 0xbf80_2000, 0xbf80_4000]);
     assert_eq!(modes.map(|mode| of(mode, 0x7f7f_ffff)), [0x7f80_0000, 0x7f7f_e000, 0x7f80_0000]);

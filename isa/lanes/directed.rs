@@ -40,9 +40,10 @@ pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
     let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
     match op.f {
-        // A double-precision number has more than twice as many digits as a single-precision number. If the
-        // double-precision root is a single-precision number, or midway between two single-precision numbers,
-        // it is therefore the exact root. Rounding the root to single precision is thus correct.
+        // Rounding the double-precision root to single precision gives the correct result. An error could
+        // occur only if the double-precision root were a single-precision number, or midway between two such
+        // numbers. In these cases, however, it is the exact root, because double precision has more than
+        // twice as many digits.
         AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
         _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
             Some(value) => bits(value),
@@ -64,7 +65,7 @@ pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// Rounds `x` to single precision in the direction `rounding`.
+/// Rounds `x` to single precision in the rounding direction `rounding`.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     let nearest = x as f32;
     if x.is_nan() {

@@ -52,7 +52,8 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     if op.signs != SignHandling::Kept {
         return extremum(op, &a, &b);
     }
-    // These operations change only the sign bit. A NaN operand is not replaced by the canonical NaN either.
+    // `abs`, `neg` and `copysign` change only the sign bit: unlike other operations, they keep the bits of a
+    // NaN operand.
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
         AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),
@@ -68,14 +69,14 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
         r = r.map(flush);
     }
     if op.sat {
-        // `x > 0.0` is false for NaN and for -0, so both become +0.
+        // Saturates the result. `x > 0.0` is false for NaN and for -0, so both become +0.
         r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
     }
     from_fn(|i| C::wrap(single_bits(r[i])))
 }
 
-/// Returns the minimum or maximum of the magnitudes of `a` and `b`. Under [`SignHandling::Product`], the
-/// result gets the product of the operands' signs, unless it is NaN.
+/// Returns the minimum or maximum of the magnitudes of `a` and `b`. In the mode [`SignHandling::Product`], a
+/// result other than NaN gets the sign of the product of the operands.
 #[inline(never)]
 fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
     let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
@@ -86,7 +87,7 @@ fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> 
     })
 }
 
-/// Computes `.f32x2` operations as `.f32` operations on both words.
+/// Computes `.f32x2` operations as two `.f32` operations, one per 32-bit word.
 #[inline(never)]
 pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let op = AluOp { ty: Type::F32, ..*op };
@@ -209,7 +210,8 @@ fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
         return NAN;
     }
     let bits = exact.to_bits();
-    // Rounds to nearest, ties to even. A carry out of the fraction correctly increments the exponent.
+    // Rounds to nearest, ties to even. If the fraction overflows, the carry correctly increments the
+    // exponent.
     let rounded = (bits + (1 << 31) - 1 + (bits >> 32 & 1)) & UPPER;
     flush_wide(f64::from_bits(rounded)).to_bits()
 }

@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn sums_round_once_in_the_direction_asked_for() {
         let add = |rounding| AluOp { rounding, ..AluOp::new(AluFn::Add, Type::F16) };
-        // The exact sum of 1 and the smallest half-precision number is just above 1. It gives 1 if rounded to
-        // nearest, and the next number after 1 if rounded up.
+        // The exact sum of 1 and the smallest half-precision number is just above 1. Rounded to nearest it is
+        // 1; rounded up it is the next half-precision number after 1.
         assert_eq!(alu(&add(Rounding::Nearest), &[0x3c00], &[1], &[0]), [0x3c00]);
         assert_eq!(alu(&add(Rounding::Up), &[0x3c00], &[1], &[0]), [0x3c01]);
         let fma = AluOp::new(AluFn::Fma, Type::F16);
@@ -270,14 +270,15 @@ mod tests {
         }
     }
 
-    /// Returns the bits of the number of type `ty` that is nearest to the exact `sum + rest`, with ties to
-    /// even. `rest` is less than half a unit in the last place of `sum`. Performs a binary search over the
-    /// numbers of the type, which increase with their bits.
+    /// Returns the bits of the number of type `ty` that is nearest to the exact sum of `sum` and `rest`, with
+    /// ties to even. `rest` is less than half a unit in the last place of `sum`. The function performs a
+    /// binary search on the bits of the result, because larger numbers have larger bit patterns.
     fn nearest(ty: Type, sum: f64, rest: f64) -> u16 {
         let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
         let (sum, rest) = (sum.abs(), rest * sum.signum());
         let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
-        // For rounding, infinity has the value of the number that would follow the largest finite number.
+        // When a number is rounded, infinity counts as the number that would follow the largest finite
+        // number.
         let place = |bits: u16| match bits {
             bits if bits >= infinity => 2.0 * compute_defined(ty, infinity - 1) - compute_defined(ty, infinity - 2),
             bits => compute_defined(ty, bits),
@@ -306,7 +307,7 @@ mod tests {
             let mut seen = 0;
             for _ in 0..20_000 {
                 let (a, c) = (next(), next());
-                // In half of the pairs of operands, the two numbers are close to each other.
+                // Half of the pairs of operands consist of two numbers that are close to each other.
                 let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
                 let [x, y, z] = [a, b, c].map(|bits| compute_defined(ty, bits));
                 if [x, y, z].iter().any(|x| !x.is_finite()) {
@@ -334,8 +335,8 @@ mod tests {
     #[test]
     fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
         let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
-        // Invalid operations, whose result is NaN: infinity - infinity, infinity * 0, infinity * 1 -
-        // infinity.
+        // Tests invalid operations, whose result must be NaN: infinity - infinity, infinity * 0, infinity * 1
+        // - infinity.
         let (infinity, minus) = (0x7f80, 0xff80);
         for relu in [false, true] {
             assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);

@@ -9,7 +9,7 @@ use crate::types::Type;
 /// One 32-bit word per lane.
 type Row<const N: usize> = [u32; N];
 
-/// Specialized loop, which computes all lanes. The variant gives the number and width of operands and
+/// Specialized loop over all lanes. The variants differ in the number and width of their operands and
 /// results.
 #[derive(Clone, Copy, Debug)]
 pub enum Loop<const N: usize> {

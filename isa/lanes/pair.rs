@@ -49,7 +49,7 @@ impl<const N: usize> PairMut<'_, N> {
 /// Computes [`alu`] on split lanes.
 ///
 /// # Panics
-/// If [`alu`] would panic.
+/// Panics if [`alu`] would panic for this operation.
 #[inline(always)]
 pub fn alu_pair<const N: usize>(op: &AluOp, a: Pair<'_, N>, b: Pair<'_, N>, c: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let PairMut { low, high } = out;

@@ -27,13 +27,14 @@ pub enum SimdFn {
 pub struct SimdOp {
     /// Function that is applied to each pair of corresponding elements.
     pub f: SimdFn,
-    /// Width of an element in bits: 8, 16 or 32.
+    /// Width of an element in bits: 8, 16, or 32 (one element per word).
     pub bits: u8,
     /// True if the elements of `a` are signed.
     pub a: bool,
     /// True if the elements of `b` are signed.
     pub b: bool,
-    /// True if the results of all elements and `c` are added up, instead of being placed in the result word.
+    /// True if the result is the sum of `c` and the results of all elements. If false, the result word holds
+    /// one result per element.
     pub sum: bool,
 }
 
@@ -93,7 +94,8 @@ mod tests {
     fn saturated_parts_stay_in_their_range() {
         assert_eq!(simd(BYTES, Some(false), 0xff01_80ff, 0x0102_8001, 0), 0xff03_ffff);
         let signed = SimdOp { a: true, b: true, ..BYTES };
-        // Sums of the elements, highest element first: 127 + 1, -128 - 1, 1 - 1, -1 + 0.
+        // Tests the sums of four pairs of bytes, highest byte first: 127 + 1, -128 - 1, 1 - 1 and -1 + 0. The
+        // first two saturate.
         assert_eq!(simd(signed, Some(true), 0x7f80_01ff, 0x01ff_ff00, 0), 0x7f80_00ff);
         let minus = SimdOp { f: SimdFn::Sub, bits: 32, ..BYTES };
         assert_eq!(simd(minus, Some(false), 1, 2, 0), 0);
@@ -102,8 +104,8 @@ mod tests {
     #[test]
     fn averages_round_away_from_zero_and_differences_have_no_sign() {
         let average = SimdOp { f: SimdFn::Average, a: true, b: true, ..BYTES };
-        // Averages of the elements, highest element first: (1 + 2) / 2 rounds up and (-1 - 2) / 2 rounds
-        // down. (-1 + 1) / 2 and (5 + 5) / 2 are exact.
+        // Tests the averages of four pairs of bytes, highest byte first. (1 + 2) / 2 rounds up to 2, and (-1
+        // - 2) / 2 rounds down to -2. (-1 + 1) / 2 and (5 + 5) / 2 are exact.
         assert_eq!(simd(average, None, 0x01ff_ff05, 0x02fe_0105, 0), 0x02fe_0005);
         let distance = SimdOp { f: SimdFn::Difference, sum: true, ..BYTES };
         assert_eq!(simd(distance, None, 0x0a00_ff01, 0x0005_0003, 100), 100 + 10 + 5 + 255 + 2);

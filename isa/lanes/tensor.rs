@@ -153,8 +153,8 @@ fn factors<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> 
     [rows, columns]
 }
 
-/// Returns the index of a row or column among the rows or columns of all products of the instruction. `at` is
-/// the number of the row or column within product `product`; each product has `lines` rows or columns.
+/// Returns the index of a row (or column) when the rows of all products of the instruction are numbered
+/// consecutively. Each product has `lines` rows; `at` is the number of the row within product `product`.
 fn line(lines: u16, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }
@@ -174,7 +174,8 @@ fn value(factor: Factor, bits: u32) -> f32 {
     }
 }
 
-/// Returns the floating-point element at index `part` of a register of C.
+/// Returns an element of C as a number, given the register that contains it; `part` is the index of the
+/// element in the register.
 fn read(sum: Sum, word: u32, part: u32) -> f32 {
     match sum {
         Sum::F16 => widen((word >> (16 * part)) as u16),
@@ -186,7 +187,8 @@ fn encode_integer(sum: i64, saturates: bool) -> u32 {
     if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 }
 }
 
-/// Returns the bits of a floating-point element, shifted to position `part` in a register of D.
+/// Returns the bits of a floating-point element, shifted to the place that element number `part` has in a
+/// register of D.
 fn encode(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),

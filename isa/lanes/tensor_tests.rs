@@ -33,8 +33,9 @@ fn bits(random: u64, factor: Factor) -> u32 {
     }
 }
 
-/// Returns the row and column of element `i` that a lane holds of matrix A, B or C, according to the PTX ISA.
-/// For m8n8k4, row and column are counted within the product that the lane computes.
+/// Returns the row and column of an element of matrix A, B or C, according to the PTX ISA. The element is
+/// number `i` of those in the registers of lane `lane`. For m8n8k4, row and column are counted within the
+/// product that the lane computes.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
@@ -88,7 +89,8 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     }
 }
 
-/// Returns the index of the product that a lane computes; an m8n8k4 instruction computes several products.
+/// Returns the index of the product to which a lane contributes; an m8n8k4 instruction computes several
+/// products.
 fn product(form: &Form, lane: usize) -> usize {
     if form.shape == "m8n8k4" { lane % 16 / 4 } else { 0 }
 }
@@ -345,21 +347,22 @@ fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
 #[test]
 fn products_are_exact_and_each_sum_is_rounded_in_the_order_of_the_columns() {
     let f16 = |c, a: &[u16], b: &[u16]| element(Factor::F16, c, a, b);
-    // The smallest half-precision number is 2^-24; its square must be exact.
+    // The result is the square of the smallest half-precision number, 2^-24. The square must be exact.
     assert_eq!(f16(0.0, &[1], &[1]), 2f32.powi(-48));
     // Each 1 is lost when it is added to 2^24 in single precision. If the ones were added to each other
     // first, the result would be above 2^24.
     assert_eq!(f16(2f32.powi(24), &[0x3c00; 16], &[0x3c00; 16]), 2f32.powi(24));
     assert_eq!(f16(0.0, &[0x7bff, 0x7bff], &[0x7bff, 0xfbff]), 0.0);
-    // The square of the smallest half-precision number is lost when it is added to 1. It is not lost if the 1
-    // is subtracted first.
+    // Products are added in order. The square of the smallest half-precision number is lost if it is added to
+    // 1, but not if the 1 has been subtracted before.
     assert_eq!(f16(1.0, &[1, 0xbc00], &[1, 0x3c00]), 0.0);
     assert_eq!(f16(1.0, &[0xbc00, 1], &[0x3c00, 1]), 2f32.powi(-48));
 }
 
 #[test]
 fn a_product_of_bf16_beyond_a_single_counts_before_it_is_rounded() {
-    // 2^127 * 2 is beyond the range of single precision, but its sum with -`f32::MAX` is not.
+    // The product 2^127 * 2 is beyond the range of single precision, but the sum of this product and
+    // -`f32::MAX` is within the range.
     assert_eq!(element(Factor::Bf16, -f32::MAX, &[0x7f00], &[0x4000]), 2f32.powi(104));
     assert_eq!(element(Factor::Bf16, 0.0, &[0x7f00], &[0x4080]), f32::INFINITY);
     // Subnormal products and sums are not flushed to zero.

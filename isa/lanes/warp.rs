@@ -6,9 +6,10 @@ use super::alu::{AluOp, alu};
 use crate::tensor::{EIGHT_BY_EIGHT, ElementPosition};
 use crate::types::Type;
 
-/// Exchange between the lanes of a warp in which the instruction is active. The last source operand of a
-/// `.sync` form is a mask of members. Lanes with the same mask exchange values among themselves. All members
-/// that have not exited must be active, otherwise the launch ends with a [`super::ConvergenceFault`].
+/// Exchange of values between the active lanes of a warp. The last source operand of a `.sync` form is the
+/// member mask: the set of lanes that take part. Lanes with the same member mask exchange values among
+/// themselves. All members that have not exited must be active, otherwise the launch ends with a
+/// [`super::ConvergenceFault`].
 ///
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
@@ -35,7 +36,7 @@ pub enum WarpOp {
         /// True if the instruction has a member mask.
         sync: bool,
     },
-    /// Returns the mask of active lanes.
+    /// Returns the mask of the active lanes.
     ActiveMask,
     /// Returns, for each lane, the mask of lanes that have the same value.
     Match {
@@ -47,7 +48,8 @@ pub enum WarpOp {
     /// Reduces the 32-bit values of all lanes to one value, by `Add`, `And`, `Or`, `Xor`, or a form of `Min`
     /// or `Max`.
     Reduce(AluOp),
-    /// Synchronizes the lanes. The lanes execute together, so no action is needed.
+    /// Synchronizes the lanes of a warp. The model executes all active lanes of a warp together, so no action
+    /// is needed.
     Sync,
     /// Transposes an 8 x 8 matrix of 16-bit elements, of which each lane holds two, in the layout
     /// [`crate::tensor::EIGHT_BY_EIGHT`]. All 32 lanes must be active.
@@ -134,7 +136,7 @@ pub struct WarpInputs<'a> {
 /// Results of an exchange in all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpResult {
-    /// Value of the register result in each lane.
+    /// Result for a register destination, in each lane.
     pub values: [u64; 32],
     /// Mask of the lanes in which the predicate result is true.
     pub preds: u32,
@@ -181,8 +183,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // The function that combines two floats also takes the magnitude and makes a NaN canonical. This
-            // must happen even if only one lane is active, so the first value is combined with itself.
+            // The first value is combined with itself, because combining two floats also takes the magnitude
+            // and makes a NaN canonical. This must happen even if only one lane is active.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -217,8 +219,8 @@ pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 3
     (0..32).filter(is_absent).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Returns the source lane of `lane` in a shuffle, and true if it is within the segment of `lane` (PTX ISA,
-/// `shfl`).
+/// Returns the source lane of `lane` in a shuffle. Also returns true if the source lane is within the segment
+/// of `lane` (PTX ISA, `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let top = lane & segment | clamp & !segment;

@@ -1,7 +1,7 @@
 //! # Syntax tree of a PTX file
 //! Represents a parsed PTX file; all names are borrowed from its text. Blocks of code are not nested in the
-//! tree: a function body is one list of statements that includes the opening and closing braces. No code
-//! therefore has to recurse.
+//! tree: a function body is one list of statements that includes the opening and closing braces. Therefore,
+//! no code that visits the tree has to recurse.
 
 use isa::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,8 +38,8 @@ pub struct Module<'a> {
     pub version: (u32, u32),
     /// Targets from `.target`, such as `sm_35`.
     pub target: Vec<Name<'a>>,
-    /// Address size in bits, from `.address_size`: 32 or 64. Without the directive it is 32, or 64 before PTX
-    /// version 2.3, which did not have the directive.
+    /// Address size in bits, from `.address_size`: 32 or 64. Without the directive, the size is 32 bits, but
+    /// 64 bits before PTX version 2.3, which did not have the directive.
     pub address_size: u32,
     /// Variables at file level.
     pub variables: Vec<Variable<'a>>,
@@ -47,7 +47,7 @@ pub struct Module<'a> {
     pub functions: Vec<Function<'a>>,
     /// Aliases of functions, as pairs of the new and the existing name, from `.alias new, old`.
     pub aliases: Vec<(Name<'a>, Name<'a>)>,
-    /// For each name of a function that can be called, its index in `functions`.
+    /// Index in `functions` of each function that can be called, by its name.
     pub(crate) callable: FxHashMap<&'a str, usize>,
 }
 
@@ -84,8 +84,8 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Returns the functions with a body whose addresses a kernel can obtain, that is, functions named in
-    /// initializers, or in instructions other than calls.
+    /// Returns the functions with a body whose addresses a kernel can obtain. These are the functions that
+    /// are named in initializers, or in instructions other than calls.
     pub fn addressed_functions(&self) -> Vec<&Function<'a>> {
         let named = self.functions.iter().flat_map(|f| &f.body).flat_map(|statement| match statement {
             Statement::Instruction(inst) if inst.opcode.text != "call" => inst.operands.as_slice(),
@@ -170,7 +170,8 @@ pub struct Variable<'a> {
     pub align: Option<u32>,
     /// Name of the variable; for a family `%r<10>`, the part before the bracket.
     pub name: Name<'a>,
-    /// Number of registers of a family, for example 10 for `%r<10>`.
+    /// Number of elements of an array: the product of its extents. `Some(0)` for an open array `x[]`, and
+    /// `None` for a scalar.
     pub family: Option<u64>,
     /// Number of elements of an array: the product of its extents, or 0 for an open array `x[]`. `None` for a
     /// scalar.
@@ -198,7 +199,7 @@ pub enum Initial<'a> {
         offset: i64,
         /// True for the generic address of the variable; false for its address in its own state space.
         generic: bool,
-        /// Mask that selects bits of the address, from `0xFF00(name)`.
+        /// Mask that selects the bits of the address to be stored: `0xFF00` in `0xFF00(name)`.
         mask: Option<u64>,
     },
     /// Initialized field of a texture, sampler or surface: `addr_mode_0 = clamp_to_edge`.

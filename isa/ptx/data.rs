@@ -18,7 +18,7 @@ use isa::types::Type;
 /// Maximum size of all `.global` variables of a module in bytes.
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 
-/// Data of a module.
+/// Data of a module: its variables, constants and texture references.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModuleData {
     /// The `.global` variables.
@@ -84,7 +84,8 @@ pub(super) struct Symbols<'a> {
     pub(super) const_bytes: u32,
 }
 
-/// Reference to a variable at file level: its index, or its offset in the constants in bytes.
+/// Location of a variable at file level: an index, or, for a constant, an offset in bytes from the start of
+/// the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Global(u16),
@@ -208,7 +209,7 @@ pub fn data(source: &Source, module: &Module<'_>) -> Result<ModuleData, PtxError
     Ok(data)
 }
 
-/// Writes the initializer of `variable` to `block`, starting at `start`, an offset in bytes.
+/// Writes the initializer of `variable` to `block`; `start` is the byte offset of the variable in `block`.
 fn fill(
     source: &Source,
     module: &Module<'_>,
@@ -220,8 +221,8 @@ fn fill(
     let Some(ty) = variable.ty else { return Ok(()) };
     let (bytes, _) = size(source, variable)?;
     let count = bytes / u64::from(ty.bytes().max(1));
-    // Number of elements inside a pair of braces, by nesting depth. At depth 0 it is the number of elements
-    // of the whole array, at depth 1 that of one row, and so on.
+    // Number of array elements between a pair of braces at a given nesting depth: at depth 0 the elements of
+    // the whole array, at depth 1 those of one row, and so on.
     let inside = |depth: usize| -> u64 {
         let rest = variable.extents.iter().skip(depth);
         let dims = rest.fold(1u64, |product, &n| product.saturating_mul(n));

@@ -16,7 +16,8 @@ pub(super) enum Verdict {
     NoName,
     /// The modifier with this index does not exist in PTX.
     NoModifier(usize),
-    /// Each modifier exists in PTX, but not for this instruction, or not in this combination.
+    /// Each modifier exists in PTX, but this instruction does not have it, or not in this combination with
+    /// the others.
     NoForm,
     /// PTX has the instruction, and the machine models it.
     Modelled,
@@ -24,7 +25,7 @@ pub(super) enum Verdict {
     NotModelled(Advice),
 }
 
-/// Advice on how to replace a form that is not modeled.
+/// Advice on what to use instead of an instruction that is not modeled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advice {
     /// First target architecture that has the form, such as 90 for `sm_90`; `None` if all targets have it.
@@ -35,8 +36,9 @@ pub(super) struct Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Each pair consists of a target architecture that introduced instructions, and an older architecture
-        // without these instructions. PTX compiled for the older architecture does not contain them.
+        // Pairs of target architectures, the newer one first. The newer architecture introduced instructions
+        // that the older one lacks. PTX compiled for the older architecture therefore does not contain these
+        // instructions.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -78,8 +80,8 @@ pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
     }
 }
 
-/// Yields a pair for each form: a flag that is true if the machine models the form, and an instruction of
-/// this form as text. The text has no operands and no optional modifiers.
+/// Yields a pair for each form in the table. The first value is true if the machine models the form. The
+/// second is the text of an instruction of this form, without operands and optional modifiers.
 #[cfg(test)]
 pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     let names: std::collections::BTreeSet<&str> =
@@ -143,8 +145,8 @@ impl Form {
         self.groups.split(' ').filter(|group| !group.is_empty()).map(Group)
     }
 
-    /// True if each modifier in `words` matches a different group of the form, and all other groups are
-    /// optional.
+    /// True if the modifiers in `words` can be assigned to groups of the form, each modifier to a group of
+    /// its own, and all remaining groups are optional.
     fn fits(self, words: &[&str]) -> bool {
         let groups: Vec<Group> = self.groups().collect();
         let anything = groups.iter().any(|group| group.0 == "*");
@@ -153,8 +155,9 @@ impl Form {
     }
 }
 
-/// True if all modifiers in `words` can be assigned to different groups that are not in the bit set `used`.
-/// If `anything` is true, modifiers that match no group are skipped.
+/// True if the modifiers in `words` can be assigned to groups, each modifier to a group of its own, and all
+/// remaining groups are optional. Groups in the bit set `used` are already assigned. If `anything` is true,
+/// modifiers that match no group are skipped.
 fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     let Some((word, rest)) = words.split_first() else {
         return groups.iter().enumerate().all(|(at, group)| used >> at & 1 != 0 || group.is_optional());
@@ -169,8 +172,8 @@ fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     fitting.any(|at| assign(rest, groups, used | 1 << at, anything))
 }
 
-/// Group of alternative modifiers in a form. An instruction of this form has one of them, or none if the
-/// group is optional.
+/// Group of alternative modifiers in a form. An instruction of this form has exactly one modifier of the
+/// group, or at most one if the group is optional.
 #[derive(Clone, Copy, Debug)]
 struct Group(&'static str);
 

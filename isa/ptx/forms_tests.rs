@@ -5,8 +5,7 @@ use super::*;
 fn verdict(text: &str) -> Verdict {
     let mut words = text.split('.').map(|text| Name { text, span: Span::default() });
     let opcode = words.next().unwrap();
-    // The text is split at dots. `L2::128B` is therefore one modifier, and `b8x16.b6x16_p32` is two
-    // modifiers.
+    // The text is split at dots. For example, `L2::128B` gives one modifier, but `b8x16.b6x16_p32` gives two.
     classify(opcode.text, &words.collect::<Vec<_>>())
 }
 
@@ -72,7 +71,8 @@ fn a_typo_finds_the_word_that_was_meant() {
     assert_eq!(closest_modifier("add", "saturate"), None);
 }
 
-/// Each form in the table must match an instruction that has the first modifier of each group, in any order.
+/// An instruction with the first modifier of each group of a form must match the form, whatever the order of
+/// the modifiers.
 #[test]
 fn every_form_of_the_table_fits_itself_in_any_order() {
     for line in lines() {

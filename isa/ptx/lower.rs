@@ -55,8 +55,8 @@ use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Reloca
 
 /// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
-/// Maximum number of errors collected. An error in a function counts once for each inlined call of the
-/// function.
+/// Maximum number of errors that are collected. An error in the body of a function is collected once for each
+/// inlined call of the function.
 const MAX_REFUSALS: usize = 1 << 10;
 /// Maximum number of statements processed. A statement of a function counts once for each inlined call.
 const MAX_STATEMENTS: usize = 1 << 21;
@@ -67,8 +67,8 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
     PreparedModule::new(source, module)?.lower(name)
 }
 
-/// Parsed file with the tables that all of its kernels share. The time to lower a kernel is therefore
-/// proportional to the size of that kernel.
+/// Parsed file with the tables that all of its kernels share. With these tables, the time to lower a kernel
+/// is proportional to the size of this kernel, not of the file.
 pub struct PreparedModule<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
@@ -79,8 +79,8 @@ pub struct PreparedModule<'a> {
     shared: FxHashMap<&'a str, Vec<&'a Variable<'a>>>,
     /// All names that are declared at file level.
     names: Rc<Scope<'a>>,
-    /// `.local` variables that are declared at file level: pairs of declaration position and offset in bytes,
-    /// and the total size of the variables in bytes.
+    /// `.local` variables that are declared at file level: for each variable the position of its declaration
+    /// and its offset in bytes. The second element is the total size of these variables in bytes.
     locals: (Vec<(u32, u32)>, u32),
     /// Offset in the text of the first byte of each line.
     lines: Vec<u32>,
@@ -139,7 +139,8 @@ impl<'a> PreparedModule<'a> {
             return lowering.finish(function).err().into_iter().collect();
         }
         refused.sort_by_key(|error| (error.line(), error.column()));
-        // A function is lowered once per call, so its errors occur several times in the list.
+        // A function is lowered again for each call, so an error in the function may be in the list several
+        // times.
         refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
         refused
     }
@@ -158,8 +159,8 @@ struct Lowering<'p, 'a> {
     scopes: Scopes<'a>,
     /// Stack of the functions that are being lowered: first the kernel, then the nested inlined calls.
     frames: Vec<Frame<'a>>,
-    /// Number of functions whose lowering has begun; each inlined call counts. An inlined call is identified
-    /// by this number, so that each call has its own registers.
+    /// Number of function bodies whose lowering has begun; a function counts again for each inlined call.
+    /// This number identifies an inlined call, so that each call has its own registers.
     instances: u32,
     /// Register index of each named register in use. The key consists of the number of the inlined call, the
     /// position of the declaration, and the index within the family.
@@ -312,8 +313,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 }
             }
             Statement::Declare(variable) => self.scopes.declare(self.source, variable)?,
-            // A list of branch targets produces no code. The indirect branch finds the list by the label
-            // before it.
+            // The directive `.branchtargets` itself produces no code. An indirect branch finds the list of
+            // targets by the label before the directive.
             Statement::Targets(_) => {}
             Statement::Instruction(inst) => self.instruction(inst)?,
         }
@@ -413,9 +414,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the error to report for a rejected instruction. This is `error`, unless PTX has no such
-    /// instruction or modifier, or the machine does not model the instruction. In these cases, returns an
-    /// error that says so.
+    /// Returns the error to report for a rejected instruction. If PTX has no such instruction or modifier, or
+    /// the machine does not model the instruction, the returned error says so. Otherwise, it is `error`.
     fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
         let opcode = inst.opcode.text;
         let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));
@@ -439,7 +439,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             }
             Verdict::NotModelled(advice) => {
                 let message = format!("`{}` is not modeled", form_of(inst));
-                // The help text of the original error may list the supported forms, so it is added.
+                // The help text of the original error is appended, because it may list the supported forms.
                 let help = match error.help_text() {
                     Some(forms) => format!("{advice}; {forms}"),
                     None => advice.to_string(),
@@ -559,7 +559,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         self.frames.last().map_or(0, |frame| frame.instance)
     }
 
-    /// Returns the number of the inlined call in which a visible name is declared; 0 for names at file level.
+    /// Returns the number of the inlined call in which the variable found by a name lookup is declared; 0 for
+    /// a variable at file level.
     fn owner(&self, found: &NameLookup<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }

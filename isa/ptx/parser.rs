@@ -32,8 +32,8 @@ struct Parser<'a> {
     at: usize,
     /// Number of blocks of code that are open at the next token.
     depth: u32,
-    /// For each register name, the declarations that are visible at the next token, innermost last. They are
-    /// recorded only for vector registers and for names that shadow a vector register. A register family
+    /// Declarations of vector registers, and of names that shadow a vector register, that are visible at the
+    /// next token. They are indexed by register name, with the innermost declaration last. A register family
     /// `%q<4>` has the key `%q`.
     vectors: FxHashMap<&'a str, Vec<VectorName>>,
     /// Names in `vectors`, each with the nesting depth of the block of code that declares it.
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         PtxError::new(self.source, span, "here", message.into())
     }
 
-    /// Returns an error about the next token, where the grammar requires `wanted`.
+    /// Returns an error at the next token. It says that the grammar requires `wanted` there.
     fn refuse_next(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {
@@ -298,7 +298,8 @@ impl<'a> Parser<'a> {
         if let Some(vector) = innermost(name).filter(|vector| vector.family.is_none()) {
             return vector.lanes;
         }
-        // `%q3` is register number 3 of the family `%q<4>`.
+        // Tries all ways to split the name: for example, `%q3` may be register number 3 of the family
+        // `%q<4>`.
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(MAX_DIGITS);
         let stems = (name.len() - digits..name.len()).filter_map(|at| {
             let vector = innermost(&name[..at])?;

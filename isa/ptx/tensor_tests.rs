@@ -81,8 +81,8 @@ fn every_form_and_type_becomes_its_steps() {
             let insts = lower(&text);
             let ops: Vec<_> = steps(&insts).into_iter().map(|(op, ..)| op).collect();
             assert_eq!(ops, form.steps(factors, sum), "{} {types}", form.shape);
-            // D has the same registers as C here, so no copies are needed: the steps and the final exit are
-            // the only instructions.
+            // In the tested instruction, D and C are in the same registers, so no copies are needed. The
+            // program consists of the steps of the product and the final exit.
             assert_eq!(insts.len(), ops.len() + 1);
         }
     }
@@ -94,7 +94,8 @@ fn a_step_reads_the_registers_of_its_rows() {
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, \
          {%f4, %f5, %f6, 0f00000000};",
     );
-    // Registers are numbered in the order in which their names first occur: those of D, A, B, then C.
+    // Expected register numbers: registers are numbered in the order in which their names first occur in the
+    // instruction, which is D, A, B, C.
     let src = |index| Src::Reg(Reg { index, wide: false });
     let dst = |index| Dst::Reg(Reg { index, wide: false });
     let [(_, first, to), (_, second, then)] = steps(&insts)[..] else { panic!("{insts:?}") };
@@ -278,7 +279,8 @@ fn fragments_are_loaded_and_stored_by_the_widest_accesses_of_their_layout() {
 fn a_fragment_may_come_from_a_variable() {
     let insts = source(&format!("wmma.load.a.sync.aligned.row.m16n16k16.f16 {}, [matrix+32];", braces("r", 0..8)));
     let program = insts.kernel("k").unwrap();
-    // The address is copied to a register first, so only one instruction has it as a source.
+    // The copy of the address must be the only instruction with a relocation, so that the address is added
+    // only once.
     let [relocation] = program.relocations[..] else { panic!("{:?}", program.relocations) };
     assert!(matches!(program.insts[relocation.pc as usize].op, Op::Mov(Type::B64)));
 }

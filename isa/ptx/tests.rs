@@ -314,10 +314,11 @@ fn fences_between_proxies_are_fences_of_the_one_proxy_that_there_is() {
 
 #[test]
 fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
-    // `tex` is excluded, since its line in the table of forms allows any modifiers.
+    // `tex` is excluded, because the table of forms does not restrict its modifiers.
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
-        // The instructions under test are written without operands. A modeled form may therefore be rejected,
-        // but only because its operands are missing. Hints need no operands and are accepted.
+        // The instructions under test have no operands. A modeled form may therefore be rejected for its
+        // missing operands, but for no other reason. Instructions that are only hints need no operands and
+        // are accepted.
         let refused = around(&format!("{form};")).kernel("k").err().map(|e| e.to_string()).unwrap_or_default();
         let is_form = ["is not modeled", "is not supported", "expected a type", "needs", "without", "no modifier"];
         let said = is_form.iter().find(|part| refused.contains(**part));

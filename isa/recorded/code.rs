@@ -29,7 +29,8 @@ pub enum RegisterFile {
     UniformPredicate,
 }
 
-/// SASS register. The last register of each file always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
+/// Register of a SASS instruction. The last register of each file always reads as zero (`R255`, `UR63`) or
+/// true (`P7`, `UP7`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register {
     /// Register file of the register.
@@ -73,10 +74,10 @@ pub struct Operation {
     pub pc: u32,
     /// Number of the opcode among the opcodes in [`Code`].
     pub opcode: u16,
-    /// Value of the trace field `mem_width`. It is greater than 0 if the trace has addresses for the
-    /// instruction. The access width of the opcode is derived from it.
+    /// Value of the field `mem_width` in the trace; nonzero if the trace has addresses for the instruction.
+    /// It is not the access width itself: that is derived from this value and the opcode.
     pub recorded_width: u16,
-    /// Line in the source file of the kernel; 0 if not recorded.
+    /// Line number in the source file of the kernel; 0 if the trace does not contain it.
     pub line: u32,
     /// For a `DEPBAR`, the maximum number of groups of asynchronous copies that may still be in flight when
     /// the `DEPBAR` completes.
@@ -109,11 +110,12 @@ pub struct Code {
     opcodes: Vec<Opcode>,
     numbers: FxHashMap<Operation, u32>,
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
-    /// Numbers of the copies of instructions in which a specific space replaces the generic space. The key
-    /// consists of the number of the original instruction and the specific space.
+    /// Numbers of instructions that were copied with a specific space in place of the generic space. The key
+    /// consists of the number of the original instruction and the specific space; the value is the number of
+    /// the copy.
     resolved: FxHashMap<(u32, Space), u32>,
-    /// Numbers of copies of opcodes that have another access width. The key consists of the number of the
-    /// original opcode and the width in bytes.
+    /// Numbers of opcodes that were copied with another access width. The key consists of the number of the
+    /// original opcode and the new width in bytes; the value is the number of the copy.
     widths: FxHashMap<(u16, u8), u16>,
 }
 
@@ -148,7 +150,7 @@ impl Code {
     /// Returns the opcode of an instruction.
     ///
     /// # Panics
-    /// If the instruction is not from this collection.
+    /// Panics if `operation` does not belong to this collection.
     #[must_use]
     pub fn opcode(&self, operation: &Operation) -> &Opcode {
         &self.opcodes[usize::from(operation.opcode)]
@@ -170,11 +172,11 @@ impl Code {
     }
 
     /// Adds a copy of instruction `number` in which `space` replaces the generic space, and returns its
-    /// number. Returns `number` itself for an instruction without generic addresses. Returns `None` if the
+    /// number. If the instruction has no generic addresses, returns `number` itself. Returns `None` if the
     /// kernel has too many instructions.
     ///
     /// # Panics
-    /// If no instruction has this number.
+    /// Panics if no instruction has this number.
     pub fn in_space(&mut self, number: u32, space: Space) -> Option<u32> {
         let mut operation = self.operations[number as usize];
         let opcode = self.opcode(&operation);
@@ -196,7 +198,7 @@ impl Code {
     /// many opcodes.
     ///
     /// # Panics
-    /// If no opcode has that number.
+    /// Panics if no opcode has that number.
     pub fn with_width(&mut self, opcode: u16, width: u8) -> Option<u16> {
         let own = &self.opcodes[usize::from(opcode)];
         if own.width == width {

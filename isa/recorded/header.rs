@@ -15,9 +15,9 @@ pub struct Header {
     pub name: String,
     /// Number of the kernel launch.
     pub id: u64,
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z.
+    /// Shape of a CTA: number of threads in x, y and z.
     pub block: [u32; 3],
     /// Static and dynamic shared memory of a CTA, in bytes.
     pub shared_bytes: u64,
@@ -90,10 +90,10 @@ impl Header {
         self.shared_base != 0 && self.local_base != 0
     }
 
-    /// Returns the space of a generic address. If the windows are unknown, returns shared memory.
+    /// Returns the space of a generic address. Returns shared memory if the windows are unknown.
     ///
-    /// Either window may be at the lower addresses. If the bases of the two windows are closer than the
-    /// window size, the lower window ends at the base of the upper window.
+    /// The shared window may be above or below the local window. If their bases are closer than the window
+    /// size, the lower window ends where the upper one begins.
     #[must_use]
     pub fn space_of(&self, address: u64) -> Space {
         if !self.has_windows() {
@@ -114,8 +114,9 @@ mod tests {
         const LOW: u64 = 0x7f7c_0000_0000;
         const MIB: u64 = 1 << 20;
         use Space::{Global, Local, Shared};
-        // Columns: distance of the upper base from the lower base, offset of an address from the lower base,
-        // and expected space of the address if the lower window is the shared memory window.
+        // Columns of the test cases: distance of the upper base from the lower base, offset of an address
+        // from the lower base, and expected space of the address if the lower window is that of shared
+        // memory.
         let cases = [
             (512 * MIB, 0, Shared),
             (512 * MIB, 16 * MIB - 1, Shared),

@@ -150,7 +150,7 @@ impl Class {
         }
     }
 
-    /// Returns the class in which the specific space `generic` replaces the generic space.
+    /// Replaces the generic space by the specific space `generic`; returns other classes unchanged.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {
@@ -171,7 +171,8 @@ impl Class {
         }
     }
 
-    /// True if each lane accesses its own bytes, whose number is the access width of the opcode.
+    /// True if each lane has its own address, at which it accesses as many bytes as the access width of the
+    /// opcode.
     #[must_use]
     pub fn has_width(self) -> bool {
         matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)
@@ -198,8 +199,8 @@ pub struct Opcode {
     pub class: Class,
     /// Number of bytes that each lane accesses in a memory instruction: 1, 2, 4, 8 or 16.
     pub width: u8,
-    /// True for a load that bypasses the L1, either because it must see stores of other SMs or because a
-    /// modifier requests the bypass.
+    /// True for a load that bypasses the L1. The reason may be that the load must observe the stores of other
+    /// SMs, or that a modifier requests the bypass.
     pub bypasses_l1: bool,
 }
 
@@ -256,10 +257,11 @@ impl Opcode {
     /// Returns the number of bytes that each lane accesses if the trace has the access width `recorded`.
     /// Returns `None` if no lane can access that many bytes at once.
     ///
-    /// The recorded width takes precedence, with two exceptions. From version 3 on, tracers derive the width
-    /// from the text of the opcode. Their rule recognizes fewer tokens: it assumes 4 bytes for `F64` and
-    /// `S8`. If the recorded width equals the result of that rule, the width from the text is used instead.
-    /// Loads and stores of matrices always use the width from the text.
+    /// The recorded width takes precedence over the width that the text of the opcode states, with two
+    /// exceptions. First, tracers from version 3 on derive the width from the text by a rule that recognizes
+    /// fewer tokens: it assumes 4 bytes for `F64` and `S8`. If the recorded width equals the result of this
+    /// rule, the width from the text is used. Second, loads and stores of matrices always use the width from
+    /// the text.
     #[must_use]
     pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
         let recorded = u32::from(recorded);
@@ -361,7 +363,7 @@ use Space::{Constant, Generic, Global, Local, Shared};
 /// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
 pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
-/// Entries of the opcode table: a class, the bit set of architectures that have the opcodes, and the first
+/// Opcode table. Each entry has a class, the bit set of architectures that have the opcodes, and the first
 /// tokens of the opcodes.
 #[rustfmt::skip]
 const KINDS: &[(Class, u8, &str)] = &[
@@ -391,7 +393,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Alu, P | NEW, "CS2R R2B"),
     (Alu, NEW, "FRND I2IP MATCH PLOP3 QSPC RPCMOV BMOV CSMTEST GETLMEMBASE SETLMEMBASE SETCTAID LEPC S2UR"),
     (Alu, OLD, "GETLMEMBASE SETLMEMBASE SETCRSPTR GETCRSPTR LEPC"),
-    // Accel-Sim's opcode tables contain this opcode from Volta on.
+    // `VOTE_VTG` is in Accel-Sim's opcode tables from Volta on.
     (Alu, NEW, "VOTE_VTG"),
     (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
     (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
@@ -458,7 +460,8 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "PEXIT"),
     (Exit, NEW, "KILL"),
     (Nop, ALL, "NOP PMTRIG"),
-    // Pseudo-instructions that tracers insert before and after a spin loop; no GPU has them.
+    // `REPLAY_START` and `REPLAY_END` are pseudo-instructions that tracers insert before and after a spin
+    // loop; no GPU has them.
     (Nop, ALL, "REPLAY_START REPLAY_END"),
     // Accel-Sim also accepts the following opcodes in traces of Pascal, although no Pascal GPU has them.
     (Sp, P, "FSEL"),
@@ -574,8 +577,8 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
-    /// Columns: opcode, bytes per lane, and width in bytes that tracers from version 3 on record for the
-    /// opcode.
+    /// Columns of the test cases: opcode, access width in bytes per lane, and width in bytes that tracers
+    /// from version 3 on record for the opcode.
     const WIDTHS: &[(&str, u8, u16)] = &[
         ("LD.E", 4, 4),
         ("LD.E.64.STRONG.SYS", 8, 8),
@@ -630,8 +633,9 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // If the recorded width is the one that tracers derive from the opcode, the width from the text
-            // of the opcode is used instead. Any other recorded width takes precedence over the text.
+            // Tests which width is used. If a trace has the width that tracers derive from the opcode, the
+            // width from the text of the opcode is used. Any other recorded width takes precedence over the
+            // text.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
@@ -706,8 +710,8 @@ mod tests {
         }
     }
 
-    /// Checks opcodes that were found in traces. Each opcode must be known for the architecture of its trace,
-    /// and unknown for architectures that are not listed.
+    /// Checks opcodes that were found in real traces. Each must be known for the architectures that are
+    /// listed for it, and unknown for all other architectures.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

@@ -40,7 +40,7 @@ pub struct Cluster {
     pub id: [u32; 3],
     /// Index of the CTA in the cluster.
     pub cta: [u32; 3],
-    /// Linear index of the CTA in the cluster.
+    /// Number of the CTA in its cluster, counted linearly over x, y and z.
     pub rank: u32,
 }
 
@@ -62,7 +62,7 @@ pub struct Step {
     pub operation: u32,
     /// Mask of active lanes, with bit `i` for lane `i`; 0 if the predicate was false in all lanes.
     pub mask: u32,
-    /// Index of the step's lane addresses in `Warp::accesses`, or [`NO_ACCESS`].
+    /// Index in `Warp::accesses` of the lane addresses of this step, or [`NO_ACCESS`].
     access: u32,
 }
 
@@ -74,8 +74,8 @@ enum Access {
     /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
     /// lane.
     Stride { base: u64, stride: i32 },
-    /// Distances: the lowest active lane accesses `base`. Each later active lane accesses the address of the
-    /// preceding active lane plus a stored distance.
+    /// Distances: the lowest active lane accesses `base`. For every other active lane, a distance is stored,
+    /// which is added to the address of the next lower active lane.
     Distances { base: u64, from: u32 },
     /// Full addresses of all active lanes.
     Each { from: u32 },
@@ -121,8 +121,8 @@ impl Warp {
         self.steps.push(Step { operation, mask, access: NO_ACCESS });
     }
 
-    /// Appends an issued instruction with the addresses of the lanes in `mask`; the addresses of other lanes
-    /// are ignored.
+    /// Appends an issued instruction with the addresses of the lanes in `mask`. Entries of `addresses` for
+    /// other lanes are ignored.
     pub fn push_access(&mut self, operation: u32, mask: u32, addresses: &[u64; LANES]) {
         let access = self.accesses.len() as u32;
         self.steps.push(Step { operation, mask, access });
@@ -133,7 +133,8 @@ impl Warp {
     /// Appends an issued instruction whose lane addresses have a constant stride: lane `i` accesses `base +
     /// (i - lowest) * stride`, where `lowest` is the lowest lane in `mask`.
     pub fn push_stride(&mut self, operation: u32, mask: u32, base: u64, stride: i64) {
-        // For a single lane, the stride is meaningless and is set to 0.
+        // If `mask` has a single lane, no second address exists from which a stride could follow, so the
+        // stride is set to 0.
         let stride = if mask.is_power_of_two() { 0 } else { stride };
         let Ok(stride) = i32::try_from(stride) else {
             let lowest = mask.trailing_zeros() as i64;
@@ -173,21 +174,21 @@ impl Warp {
     }
 
     /// Returns the addresses of the lanes in the step's mask and 0 for the other lanes, or `None` if the
-    /// trace has none.
+    /// trace has no addresses for the step.
     ///
     /// # Panics
-    /// If the step is not from this warp.
+    /// Panics if the step is not from this warp.
     #[must_use]
     pub fn addresses(&self, step: &Step) -> Option<[u64; LANES]> {
         let mut addresses = [0; LANES];
         self.unpack(step, &mut addresses).then_some(addresses)
     }
 
-    /// Writes the addresses of the lanes in the step's mask to `addresses`, and 0 for the other lanes.
-    /// Returns false and leaves `addresses` unchanged if the trace has none.
+    /// Writes the addresses of the lanes in the step's mask to `addresses`, and 0 for the other lanes. If the
+    /// trace has no addresses for the step, returns false and leaves `addresses` unchanged.
     ///
     /// # Panics
-    /// If the step is not from this warp.
+    /// Panics if the step is not from this warp.
     pub fn unpack(&self, step: &Step, addresses: &mut [u64; LANES]) -> bool {
         if !step.has_addresses() {
             return false;

@@ -6,7 +6,7 @@
 
 use super::opcode::{Architecture, Class, Opcode};
 
-/// Latency and initiation interval of a warp instruction on its execution unit, in core cycles.
+/// Latency and initiation interval of a warp instruction on an execution unit, in core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Core cycles from issue until the result is available.
@@ -22,11 +22,13 @@ struct Gpu {
     sp: (u16, u16),
     dp: (u16, u16),
     sfu: (u16, u16),
-    /// Texture fetches: Accel-Sim's specialized unit 2. Up to Pascal, they take as long as moves.
+    /// Timing of texture fetches, which use Accel-Sim's specialized unit 2. Up to Pascal, a texture fetch
+    /// takes as long as a move.
     texture: (u16, u16),
-    /// Matrix products: Accel-Sim's specialized unit 3, which exists from Volta on.
+    /// Timing of matrix products, which use Accel-Sim's specialized unit 3. The unit exists from Volta on.
     tensor: (u16, u16),
-    /// Uniform data path: Accel-Sim's specialized unit 4, which exists from Turing on.
+    /// Timing of the uniform data path, which is Accel-Sim's specialized unit 4. The unit exists from Turing
+    /// on.
     uniform: (u16, u16),
 }
 

@@ -116,8 +116,8 @@ impl SourceCode for Excerpt {
         }
         let all = SourceSpan::new(0.into(), self.text.len());
         let line = usize::try_from(self.line).unwrap_or(usize::MAX).saturating_sub(1);
-        // The report prints this column above the excerpt. It counts from the start of the line, even if the
-        // excerpt begins later.
+        // Column that the error report prints above the excerpt. It is counted from the start of the original
+        // line, even if the excerpt begins later in the line.
         let column = self.column.saturating_sub(1);
         let contents = MietteSpanContents::new_named(self.name.to_string(), self.text.as_bytes(), all, line, column, 1);
         Ok(Box::new(contents))
@@ -185,7 +185,7 @@ pub(super) fn quote(token: &[u8]) -> String {
 /// Unusual content of a trace that does not prevent reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Description of the unusual content, and of how the reader interprets it.
+    /// Description of the unusual content and of how the reader treats it.
     pub message: String,
     /// Name of the file.
     pub file: Arc<str>,
@@ -213,7 +213,7 @@ impl fmt::Display for Warning {
 
 /// Maximum number of different warnings that are listed.
 const KEPT: usize = 32;
-/// Message of the last warning, which counts all warnings beyond the maximum.
+/// Message of the final warning. Its count includes all warnings beyond the maximum number.
 const OTHERS: &str = "more warnings, which are not listed";
 
 /// Collection of warnings, in which each message occurs once.

@@ -23,12 +23,13 @@ impl<'a> Words<'a> {
         Words { line, at: 0 }
     }
 
-    /// Returns the offset in the line at which the last word read ends.
+    /// Returns the offset in the line at which the word that was read last ends.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Returns the next word; `what` names the expected field for the error message.
+    /// Returns the next word of the line. If there is none, the error message says that the field `what` was
+    /// expected.
     pub fn expect(&mut self, what: &str) -> Result<Word<'a>, Fault> {
         self.next().ok_or_else(|| {
             let end = self.line.trim_ascii_end().len();
@@ -124,7 +125,7 @@ pub(super) fn triple(text: &[u8]) -> Option<[u32; 3]> {
     numbers.next().is_none().then_some(triple)
 }
 
-/// Splits `key = value`, and returns the value with its position in the line.
+/// Splits a text of the form `key = value`, and returns the value with its position in the line.
 pub(super) fn key_value(line: &[u8]) -> Option<(&[u8], Word<'_>)> {
     let equals = line.iter().position(|&byte| byte == b'=')?;
     let value = &line[equals + 1..];

@@ -42,8 +42,8 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             lines.warn(message);
             continue;
         };
-        // The position of the value was counted from the text after the dash, but errors need the position in
-        // the line.
+        // The position of the value was counted in the text after the dash. It is converted to a position in
+        // the line, because errors need that position.
         let offset = lines.line().len() - line.len();
         let value = Word { text: value.text, start: value.start + offset };
         match set(&mut header, key, value) {
@@ -170,7 +170,7 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
     Ok(())
 }
 
-/// Problem with a value in the header: a fatal error, or a warning that the value is ignored.
+/// Problem with a value in the header: either a fatal error, or a warning that the value is ignored.
 enum HeaderProblem {
     Fatal(Fault),
     Ignored(String),

@@ -19,7 +19,7 @@ use super::opcode;
 
 /// First tracer version whose lines do not begin with the numbers of the CTA and the warp.
 const WITHOUT_ORIGIN: u32 = 3;
-/// First tracer version whose lines end in `Val` or `NoVal`.
+/// First tracer version whose instruction lines end in `Val` or `NoVal`, a mark for register values.
 const WITH_VALUES: u32 = 6;
 /// Maximum value of the field for the access width, in bytes.
 const MAX_WIDTH: u64 = u16::MAX as u64;
@@ -28,7 +28,7 @@ const MAX_ATOMIC_WIDTH: u8 = 8;
 /// Maximum number of addresses of a bulk copy.
 const MAX_BLOCK_ADDRESSES: u64 = 1 << 12;
 
-/// Optional fields that the instruction lines of a kernel have.
+/// Optional fields that are present in the instruction lines of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub has_origin: bool,
@@ -36,8 +36,8 @@ pub(super) struct Format {
     has_values: bool,
 }
 
-/// Returns a warning if the active lanes are not contiguous, although the line gives a base address and a
-/// stride.
+/// Returns a warning if a line gives a base address and a stride, but its active lanes have gaps between
+/// them.
 pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
     let lanes = mask >> mask.trailing_zeros();
     let is_one_run = lanes.wrapping_add(1) & lanes == 0;
@@ -50,7 +50,7 @@ pub(super) struct ParsedLine {
     pub operation: u32,
     pub mask: u32,
     pub addresses: AddressForm,
-    /// CTA and warp, for tracer versions whose instruction lines contain them.
+    /// CTA and warp of the instruction. `None` for tracer versions whose instruction lines do not state them.
     pub origin: Option<([u32; 3], u32)>,
     /// Warning about the line, if any.
     pub odd: Option<&'static str>,
@@ -80,8 +80,8 @@ impl Format {
     }
 
     /// Parses an instruction line word by word, and writes the addresses of active lanes to `addresses`. If
-    /// the line can be cached, also returns the positions of the text that it shares with other lines of the
-    /// same instruction.
+    /// the result can be cached, also returns the marks between the sections of the line: the cached
+    /// sections, and those that vary between lines of an instruction.
     pub fn parse(
         self,
         line: &[u8],
@@ -136,8 +136,8 @@ impl Format {
         let number = number.ok_or_else(|| {
             opcode_word.refuse("one of the 2^20 instructions seen before, the maximum number per kernel")
         })?;
-        // Two kinds of lines cannot be cached. Register values differ from line to line, and the operands of
-        // a bulk copy are not stored.
+        // Two kinds of lines cannot be cached: lines with register values, because these differ from line to
+        // line, and lines of bulk copies, because their operands are not stored.
         let has_addresses = matches!(given, AddressForm::Each);
         let is_plain = recorded_width == 0 || has_addresses;
         let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");

@@ -9,8 +9,8 @@
 //! ... more warps ...
 //! #END_TB
 //! ```
-//! Blank lines may occur anywhere, and the last line may lack its line end. Other lines that begin with `#`
-//! are comments.
+//! Blank lines may occur anywhere, and the last line need not end in a newline. Other lines that begin with
+//! `#` are comments.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -45,14 +45,14 @@ pub struct Limits {
     pub shared_bytes: u64,
 }
 
-/// Size in bytes of the part of shared memory that CUDA reserves from sm_80 on. It precedes the kernel's own
-/// part.
+/// Size in bytes of the shared memory that CUDA reserves from sm_80 on. The shared memory of the kernel
+/// begins after it.
 const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
     fn default() -> Self {
-        // The limit on a line allows for mangled names of C++ templates. The memory limit of a CTA allows for
-        // about 20 million instructions.
+        // The line limit leaves space for the long mangled names of C++ templates. The memory limit of a CTA
+        // is enough for about 20 million instructions.
         Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS, shared_bytes: u64::MAX }
     }
 }
@@ -77,7 +77,7 @@ impl KernelTrace {
     /// Opens a file, plain or compressed with xz or zstd, and reads its header.
     ///
     /// # Errors
-    /// If the file cannot be read, or its header is unusable.
+    /// Returns an error if the file cannot be read, or its header is unusable.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         Self::open_with(path, Limits::default())
     }
@@ -85,7 +85,7 @@ impl KernelTrace {
     /// Opens a file with the given limits, and reads its header.
     ///
     /// # Errors
-    /// If the file cannot be read, or its header is unusable.
+    /// Returns an error if the file cannot be read, or its header is unusable.
     pub fn open_with(path: &Path, limits: Limits) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
         let mut kernel = Self::of_text(opened.decoded, &path.display().to_string(), limits)?;
@@ -97,7 +97,7 @@ impl KernelTrace {
     /// refer to the text as `name`.
     ///
     /// # Errors
-    /// If the text cannot be read, or its header is unusable.
+    /// Returns an error if the text cannot be read, or its header is unusable.
     pub fn new(input: impl BufRead + Send + 'static, name: &str, limits: Limits) -> Result<Self, TraceError> {
         let decoded = source::decode(input).map_err(|reason| TraceError::unreadable(Path::new(name), reason))?;
         Self::of_text(decoded, name, limits)
@@ -156,7 +156,7 @@ impl KernelTrace {
         self.ctas
     }
 
-    /// Highest device memory address that the CTAs read so far access.
+    /// Highest device memory address that any CTA read so far accesses.
     #[must_use]
     pub fn highest_address(&self) -> u64 {
         self.highest
@@ -165,7 +165,7 @@ impl KernelTrace {
     /// Reads the next CTA. Returns `None` after the last CTA or after an error.
     ///
     /// # Errors
-    /// If the text is malformed or exceeds a limit.
+    /// Returns an error if the text is malformed or exceeds a limit.
     pub fn next_cta(&mut self) -> Result<Option<Cta>, TraceError> {
         if self.is_done {
             return Ok(None);
@@ -179,7 +179,8 @@ impl KernelTrace {
     }
 
     fn read_cta(&mut self) -> Result<Option<Cta>, TraceError> {
-        // The header ends before the first line with `#`, which may already begin the first CTA.
+        // The header ends before the first line with `#`. The reader is already at this line, which may be
+        // the first line of a CTA.
         let mut is_current = self.ctas == 0;
         loop {
             if !std::mem::take(&mut is_current) && !self.lines.advance()? {
@@ -321,11 +322,11 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// Resolves the generic space of the parsed instruction to the space of `lowest`, the address of the
-    /// lowest active lane. Returns the number of the resulting instruction. Rejects addresses beyond the
-    /// limits and updates the highest device memory address. `addresses` yields the addresses of all active
-    /// lanes. If the stride is constant, it yields only the addresses of the first two lanes and the last
-    /// lane.
+    /// If the parsed instruction uses generic addresses, replaces the generic space by the space of `lowest`,
+    /// the address of the lowest active lane. Returns the number of the resulting instruction. Rejects
+    /// addresses beyond the limits and updates the highest device memory address. `addresses` yields the
+    /// addresses of all active lanes. If the stride is constant, it yields only the addresses of the first
+    /// two lanes and the last lane.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &ParsedLine,
@@ -372,7 +373,8 @@ impl KernelTrace {
             }
             self.highest = self.highest.max(last);
         } else if is_shared && every_lane_counts && !is_mixed && (!is_generic || self.header.has_windows()) {
-            // A shared memory address is an offset from 0, or a generic address in the shared memory window.
+            // A shared memory address in a trace is either an offset from the start of shared memory, or a
+            // generic address in the shared memory window.
             let is_in_window = self.header.has_windows() && self.header.space_of(highest) == Space::Shared;
             let start = if is_in_window { self.header.shared_base } else { 0 };
             let most = self.limits.shared_bytes;

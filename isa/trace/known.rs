@@ -2,8 +2,8 @@
 //!
 //! A trace repeats few instructions millions of times. All lines of an instruction have the same text between
 //! the mask of active lanes and the addresses, and the same text after the addresses. The cache stores both
-//! texts of a line with its parsed result. If a later line has the same texts, byte for byte, only its mask
-//! and addresses are parsed. Every other line, in particular a damaged one, goes to the full parser.
+//! texts of a line with its parsed result. If a later line contains the same two texts, byte for byte, only
+//! its mask and addresses are parsed. All other lines, including any damaged line, are parsed completely.
 
 use std::hash::Hasher;
 
@@ -15,17 +15,17 @@ use super::instruction::{AddressForm, Format, ParsedLine, odd_stride};
 /// Number of cache entries: more than the distinct instructions of most kernels.
 const PLACES: usize = 1 << 12;
 
-/// Direct-mapped cache of instruction lines, indexed by a hash of pc and text. A new line replaces the line
-/// that has the same index.
+/// Direct-mapped cache of instruction lines, indexed by a hash of pc and text. A new line replaces the cached
+/// line with the same index.
 pub(super) struct LineCache(Box<[Option<CachedLine>]>);
 
 struct CachedLine {
     pc: u32,
     source_line: u32,
-    /// Text from the end of the mask up to and including the access width. If the line has no addresses, the
-    /// text extends to the end of the line.
+    /// Text of the line between the mask and the addresses, including the access width. In a line without
+    /// addresses, the text extends to the end of the line.
     text: Box<[u8]>,
-    /// Text after the addresses.
+    /// Text of the line after the addresses.
     rest: Box<[u8]>,
     /// Parsed result of the line.
     parsed: ParsedLine,
@@ -38,7 +38,7 @@ pub(super) struct Marks {
     pub source_line: u32,
     /// Offset of the end of the mask in the line.
     pub mask_end: usize,
-    /// Offset of the end of the access width in the line; if the line has no addresses, offset of the end of
+    /// Offset in the line of the end of the access width. In a line without addresses, offset of the end of
     /// the line.
     pub text_end: usize,
     /// Offset of the end of the addresses in the line.
@@ -88,8 +88,8 @@ impl LineCache {
     }
 }
 
-/// Returns the cache index of an instruction. It depends on the pc and on the text, since several functions
-/// of a kernel may have instructions at the same pc.
+/// Returns the cache index of an instruction line. The index depends on the pc and on the text, because
+/// instructions of different functions of a kernel may have the same pc.
 fn place(pc: u32, text: &[u8]) -> usize {
     let head = text.first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
     let mut hasher = FxHasher::default();
@@ -182,8 +182,8 @@ impl<'a> Plain<'a> {
             }
             b'1' => {
                 let (base, stride) = (self.hexadecimal()?, self.read_signed()?);
-                // If the address of the last active lane does not overflow 64 bits, no address of a lower
-                // lane overflows either.
+                // All addresses are valid if the address of the last active lane does not overflow 64 bits,
+                // because it differs most from the base.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
                 Some(AddressForm::Stride { base, stride })

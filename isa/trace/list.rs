@@ -12,8 +12,8 @@ use super::source;
 /// Maximum length of a line of the list in bytes.
 const LINE_BYTES: usize = 16 << 10;
 
-/// Maximum number of consecutive lines without a known command. A file that exceeds it is not a kernel list;
-/// without this limit, an endless input would be read forever.
+/// Maximum number of lines in succession that are not known commands. A file with more such lines is not a
+/// kernel list. Without this limit, an endless input would be read forever.
 const MAX_UNKNOWN: usize = 1_000;
 
 /// Command that the traced program sent to the GPU.
@@ -21,9 +21,9 @@ const MAX_UNKNOWN: usize = 1_000;
 pub enum Command {
     /// Copy from the memory of the host computer to device memory.
     CopyToDevice {
-        /// Address of the first byte.
+        /// Device address of the first byte.
         address: u64,
-        /// Number of bytes.
+        /// Number of bytes that are copied.
         bytes: u64,
     },
     /// Launch of a kernel.
@@ -44,7 +44,7 @@ impl KernelsList {
     /// Opens a list.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -60,8 +60,8 @@ impl KernelsList {
     /// Returns the next command, or `None` after the last command or after an error.
     ///
     /// # Errors
-    /// If a line begins like a command but is malformed, or if more than 1,000 lines in succession are no
-    /// known commands.
+    /// Returns an error if a line begins like a command but is malformed, or if there are more than 1,000
+    /// lines in succession that are not known commands.
     pub fn next_command(&mut self) -> Result<Option<Command>, TraceError> {
         let mut unknown = 0;
         while !self.is_done && self.lines.advance()? {
@@ -74,7 +74,8 @@ impl KernelsList {
                 let path = self.folder.join(String::from_utf8_lossy(line).as_ref());
                 return Ok(Some(Command::Kernel { path }));
             }
-            // Copies from device memory to the host computer do not change the caches, so they are skipped.
+            // A copy from device memory to the host computer does not change the caches, so the command
+            // `MemcpyDtoH` is skipped.
             if name == b"MemcpyDtoH" {
                 unknown = 0;
             } else {
@@ -102,12 +103,13 @@ impl KernelsList {
     /// Checks that an address in the last command read fits in `bits` bits.
     ///
     /// # Errors
-    /// If the address needs more bits.
+    /// Returns an error if the address needs more than `bits` bits.
     pub fn check_address(&self, address: u64, bits: u32) -> Result<(), TraceError> {
         if address_bits(address) > bits { Err(self.refuse(too_wide(address, bits))) } else { Ok(()) }
     }
 
-    /// Returns an error about the last command read, for example if the trace of a kernel is missing.
+    /// Creates an error about the command that was read last, for example because the trace of its kernel is
+    /// missing.
     #[must_use]
     pub fn refuse(&self, message: String) -> TraceError {
         self.lines.refuse(message)

@@ -1,14 +1,14 @@
-//! Compression of a trace while it is written.
+//! Compresses a trace while it is written.
 
 use std::io::{self, Write};
 
 use lzma_rust2::{XzOptions, XzWriter};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Compression preset of xz: the one among the fast presets that still searches all of the text for matches.
+/// Compression preset of xz. It is the highest of the fast presets.
 const XZ_PRESET: u32 = 3;
-/// Size in bytes of the text in one zstd frame. Frames are compressed independently, so the text of earlier
-/// frames need not be kept in memory.
+/// Size in bytes of the uncompressed text in one zstd frame. Each frame is compressed independently, so that
+/// the writer need not keep the text of earlier frames in memory.
 const FRAME_BYTES: usize = 4 << 20;
 
 /// Compression method of a written trace.
@@ -48,7 +48,7 @@ impl<W: Write> Packer<W> {
     /// Creates a writer whose output goes to `out`.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Returns an error if `out` cannot be written.
     pub fn new(out: W, packing: Packing) -> io::Result<Self> {
         Ok(Self(match packing {
             Packing::Plain => Output::Plain(out),
@@ -60,7 +60,7 @@ impl<W: Write> Packer<W> {
     /// Completes the compressed text and returns the output.
     ///
     /// # Errors
-    /// If the output cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
             Output::Plain(out) => Ok(out),
@@ -95,7 +95,8 @@ impl<W: Write> Write for Packer<W> {
         }
     }
 
-    /// Flushes only uncompressed output. Flushing compressed output would end a compression block early.
+    /// Only uncompressed output is flushed. Flushing compressed output would end the current compression
+    /// block early and compress less.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Output::Plain(out) => out.flush(),

@@ -15,21 +15,22 @@ const BUFFER: usize = 16 << 10;
 /// Maximum window of the decompressor in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` at most 128
 /// MiB with default settings.
 const MAX_WINDOW: u64 = 128 << 20;
-/// First bytes of an xz file. Two more bytes follow. The lower half of the second one is nonzero if the
-/// compressed blocks have checksums.
+/// First bytes of an xz file. The lower half of the second byte after them is nonzero if the compressed
+/// blocks have checksums.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
-/// First bytes of a zstd frame. A byte with flags follows, in which one bit is set if the frame has a
+/// First bytes of a zstd frame. The byte after them contains flags, one of which is set if the frame has a
 /// checksum.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);
 
-/// First bytes of files in unsupported compression formats, with the names of the formats.
+/// First bytes of files in compression formats that are not supported, each with the name of the format.
 const FOREIGN: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\x04\x22\x4d\x18", "lz4"),
-    // An lzma file with default properties: its first byte, then the low bytes of the dictionary size.
+    // First bytes of an lzma file with default properties: the properties byte, then the two low bytes of the
+    // dictionary size, which are zero.
     (b"\x5d\0\0", "lzma"),
 ];
 
@@ -44,10 +45,11 @@ pub(super) struct OpenTrace {
 
 /// Text of a stream, decompressed if necessary.
 pub(super) struct DecodedText {
-    /// Decompressed text. It reaches its end only after all checksums and the end of the file have been
-    /// verified.
+    /// Decompressed text. A reader gets the end of the text only after all checksums and the end of the
+    /// compressed file have been verified.
     pub text: Box<dyn BufRead + Send>,
-    /// False if the text was compressed without a checksum, so that damage may remain undetected.
+    /// True if the text has a checksum or is not compressed; false if damage to the compressed text may
+    /// remain undetected.
     pub is_checked: bool,
 }
 
@@ -137,7 +139,8 @@ impl<R: BufRead> Frames<R> {
         if written.is_some() && written != computed {
             return Err(fail_damaged("the checksum of the zstd data is wrong"));
         }
-        // The decoder also reports a size of 0 if the frame header does not state the size.
+        // The decoder reports a content size of 0 both for an empty frame and for a frame whose header states
+        // no size.
         let size = self.decoder.content_size();
         if size != 0 && size != self.bytes {
             return Err(fail_damaged(format_args!(

@@ -1,4 +1,4 @@
-//! Tests of whole texts, read and written.
+//! Tests that read and write complete traces.
 //!
 //! | testpoint                                                                    | file      |
 //! |------------------------------------------------------------------------------|-----------|

@@ -28,7 +28,7 @@ impl<W: Write> TraceWriter<W> {
     /// `header` has.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Returns an error if `out` cannot be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
         let Header { name, id, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, registers, .. } = header;
         let Header { binary_version, stream, shared_base, local_base, nvbit_version, has_line_numbers, .. } = header;
@@ -55,7 +55,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(TraceWriter { out, has_line_numbers: *has_line_numbers, is_compressed: true, line: String::new() })
     }
 
-    /// Turns the packing of addresses off: the writer then writes every address.
+    /// Returns the writer with the packing of addresses turned off: every address is written.
     #[must_use]
     pub fn without_compression(mut self) -> Self {
         self.is_compressed = false;
@@ -65,10 +65,10 @@ impl<W: Write> TraceWriter<W> {
     /// Writes a CTA, whose instructions are in `code`.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Returns an error if `out` cannot be written.
     ///
     /// # Panics
-    /// If a step refers to an instruction that is not in `code`.
+    /// Panics if a step refers to an instruction that is not in `code`.
     pub fn cta(&mut self, cta: &Cta, code: &Code) -> io::Result<()> {
         let [x, y, z] = cta.index;
         write!(self.out, "\n#BEGIN_TB\n\nthread block = {x},{y},{z}\n")?;
@@ -89,7 +89,7 @@ impl<W: Write> TraceWriter<W> {
     /// Flushes and returns the output, after all CTAs are written.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Returns an error if `out` cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -124,7 +124,8 @@ impl<W: Write> TraceWriter<W> {
         registers(line, operation.sources())?;
         match warp.addresses(step) {
             Some(addresses) => {
-                // Readers of the format expect addresses if the width is above 0, so it must not be 0 here.
+                // An access width of 0 would tell readers of the format that the line has no addresses. If no
+                // width was recorded, the width of the opcode is written.
                 let width = match operation.recorded_width {
                     0 => code.opcode(operation).width.into(),
                     recorded => recorded,

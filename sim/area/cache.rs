@@ -26,11 +26,11 @@ pub struct Cache {
     pub ways: u32,
     /// Number of banks in the cache.
     pub banks: u32,
-    /// Ports of the data array; the tag array has as many.
+    /// Number of ports of the data array. The tag array has the same number.
     pub ports: Ports,
     /// Width of an address in bits.
     pub addr_bits: u32,
-    /// Bits of a tag entry in addition to the tag.
+    /// Number of bits in a tag entry besides the tag itself.
     pub state_bits: u32,
 }
 
@@ -53,7 +53,7 @@ impl Cache {
 }
 
 impl Technology {
-    /// Returns the cost of a cache. An access reads a line and the tags of its set.
+    /// Returns the cost of a cache. One access reads a line of the data array and the tags of one set.
     #[must_use]
     pub fn cache(&self, node: Node, cache: &Cache) -> Cost {
         let (data, tags) = (self.memory(node, &cache.data()), self.memory(node, &cache.tags()));
@@ -72,7 +72,7 @@ impl Technology {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table43 {
-    /// Publication from which the figures are taken.
+    /// Publication from which the figures of the table are taken.
     pub source: String,
     /// Technology node of the figures.
     pub node: Node,
@@ -90,8 +90,9 @@ pub struct Table43 {
     state_bits: u32,
 }
 
-/// Published cache: its area in mm2, its leakage in mW, and the energies of a line read and a line write in
-/// pJ. Area and leakage are totals over all copies of the cache; the energies are for one copy.
+/// Published cache. Its row gives the area in mm2, the leakage in mW, and the energies of reading and of
+/// writing a line in pJ. Area and leakage are totals over all copies of the cache; the energies are for one
+/// copy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedCache {
@@ -108,7 +109,7 @@ pub struct PublishedCache {
     pub published: [f64; 4],
     /// Area, leakage, read energy and write energy according to CACTI 6.5.
     pub cacti: [f64; 4],
-    /// True if CACTI itself does not reproduce the published figures.
+    /// True if running CACTI again does not give the published figures.
     #[serde(default)]
     pub not_reproduced: bool,
 }

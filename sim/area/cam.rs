@@ -1,6 +1,6 @@
 //! # Content-addressed memory
-//! Estimates the cost of CAMs with closed-form formulas of the number of entries and the bits per entry. The
-//! formulas are fitted to results of CACTI.
+//! Estimates the cost of CAMs with closed-form formulas, which depend on the number of entries and the bits
+//! per entry. The formulas are fitted to results of CACTI.
 
 use serde::Deserialize;
 
@@ -17,8 +17,8 @@ pub(crate) struct CamData {
     pub table: Vec<CamTable>,
 }
 
-/// Coefficients of the closed form for the area of a CAM. Each pair holds the value for one search port and
-/// the increase per additional port.
+/// Coefficients of the closed form for the area of a CAM. The first number of each pair is the coefficient
+/// for one search port; the second is the increase for each additional port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamArea {

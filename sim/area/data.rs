@@ -22,11 +22,11 @@ pub enum TechnologyError {
     /// A value in the file is outside its legal range.
     #[error("{place} is {value}, expected {expected}")]
     Value {
-        /// Key of the value in the file.
+        /// Path of the value in the file.
         place: String,
         /// Value found in the file.
         value: String,
-        /// Legal values, and the reason why no other values are legal.
+        /// Legal values, with the reason for the limits.
         expected: &'static str,
     },
 }
@@ -103,7 +103,7 @@ impl Technology {
     /// Returns the technology that is compiled into this crate.
     ///
     /// # Errors
-    /// If the built-in file is damaged.
+    /// Returns an error if the built-in file is damaged.
     pub fn built_in() -> Result<&'static Self, TechnologyError> {
         // The file is parsed once per process: a sweep computes the cost of every run, and parsing may take
         // longer than a run.
@@ -118,7 +118,7 @@ impl Technology {
     /// Parses a technology from the text of its file.
     ///
     /// # Errors
-    /// If the text cannot be parsed, or a value is out of its legal range.
+    /// Returns an error if the text cannot be parsed, or a value is out of its legal range.
     pub fn read(text: &str) -> Result<Self, TechnologyError> {
         let File { grid, closed, cache, cam, gates, logic, flops, chip, energy, table43 } = toml::from_str(text)?;
         let sources = vec![
@@ -145,8 +145,8 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// Iterates over the kinds of technology data, such as the area of CAMs, each with the source of its
-    /// figures.
+    /// Iterates over the kinds of technology data, such as the area of CAMs, each with the publication or
+    /// tool from which its figures come.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }

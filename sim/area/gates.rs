@@ -10,8 +10,8 @@ use serde::Deserialize;
 use crate::data::{ByNode, TechnologyError};
 use crate::memory::{Cost, Memory, Node};
 
-/// Number of standard cells of each type in one unit of a structure, such as one adder bit. The key is the
-/// name of the cell type.
+/// Recipe of one unit of a structure, such as one adder bit: the number of standard cells of each type,
+/// indexed by the name of the cell type.
 type Recipe = BTreeMap<String, f64>;
 
 #[derive(Debug, Deserialize)]
@@ -59,12 +59,12 @@ pub(crate) struct FlopData {
     pub energy: FlopEnergy,
 }
 
-/// Energies in pJ at 45 nm of the events that occur when a memory built from flip-flops is accessed.
+/// Energies in pJ at 45 nm of the events in an access to a memory built from flip-flops.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlopEnergy {
     pub source: String,
-    /// Fraction of bits that differ between a word and the word accessed before it.
+    /// Average fraction of the bits of a word that differ from the previously accessed word.
     changing: f64,
     clocked_bit: f64,
     changed_bit: f64,
@@ -91,7 +91,7 @@ impl FlopEnergy {
     }
 }
 
-/// Area in um2 and leakage in mW of one unit of a structure, such as one adder bit, at 45 nm.
+/// Cost at 45 nm of one unit of a structure, such as one adder bit: area in um2 and leakage in mW.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     um2: f64,
@@ -202,16 +202,17 @@ impl Gates {
             // A population count is a tree of full adders, each of which reduces three bits to two.
             Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
             Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
-            // Multiplying by a constant takes one adder for each set bit of the constant except the first. On
-            // average, an adder is wider than the operand by half the width of the constant.
+            // Multiplying by a constant adds one shifted copy of the operand for each set bit of the
+            // constant, so it needs one adder less than there are set bits. On average, an adder is wider
+            // than the operand by half the width of the constant.
             Logic::ConstantMultiplier { width, factor } => {
                 let half = (u32::BITS - factor.leading_zeros()) / 2;
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
             }
             Logic::ConstantDivider { width, divisor } => {
-                // Divider that uses long division, with one row of cells per bit of the dividend. The width
-                // of a row is the width of the partial remainder, which is less than the divisor, plus one
-                // dividend bit.
+                // Divider that uses long division, with one row of cells per bit of the dividend. A row
+                // processes the partial remainder, which is less than the divisor, together with the next bit
+                // of the dividend. Its width is that of the partial remainder plus one.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
                 (self.divider_bit, product(width, row))
             }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::Technology;
 
-/// Name, inputs and output function of the standard cells to which logic is mapped.
+/// Name, inputs and output function of each standard cell with which logic is built.
 const GATES: [(&str, &[&str], &str); 5] = [
     ("inv", &["A"], "A'"),
     ("nand2", &["A", "B"], "(A*B)'"),
@@ -15,7 +15,8 @@ const GATES: [(&str, &[&str], &str); 5] = [
     ("mux2", &["A", "B", "S"], "(A*S')+(B*S)"),
 ];
 const FLIP_FLOP: &str = "dff";
-/// Buffer cell. Technology mapping requires a buffer, but seldom uses it. It costs as much as two inverters.
+/// Buffer cell. It is in the library because technology mapping requires a buffer, but it is seldom used. Its
+/// cost is that of two inverters.
 const BUFFER: &str = "buf";
 
 impl Technology {

@@ -56,14 +56,14 @@ pub enum Kind {
     Flops,
 }
 
-/// Numbers of ports of a memory. Text such as `1RW` means one read-write port; `2R1W` means two read ports
-/// and one write port.
+/// Numbers of ports of a memory, also written as text: `1RW` means one read-write port; `2R1W` means two read
+/// ports and one write port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ports {
     /// Number of ports that read or write.
     pub shared: u32,
-    /// Number of ports that only read (search, in a CAM).
+    /// Number of read-only ports; in a CAM, number of search ports.
     pub reads: u32,
     /// Number of ports that only write.
     pub writes: u32,
@@ -146,7 +146,7 @@ impl Memory {
     }
 }
 
-/// Method by which the cost of a structure was estimated.
+/// Method by which the cost of a structure is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -154,8 +154,8 @@ pub enum Basis {
     Cells,
     /// Interpolation between points that CACTI computed.
     Grid,
-    /// Closed form fitted to points that CACTI computed. It is used for all CAMs, and for memories that
-    /// cannot be interpolated in the grid.
+    /// Closed form that is fitted to points that CACTI computed. It is used for all CAMs, and for other
+    /// memories whose words or ports are outside the grid.
     ClosedForm,
 }
 

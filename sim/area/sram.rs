@@ -3,8 +3,8 @@
 //! CACTI's figure to the value of the closed form. It is interpolated between the nearest points of CACTI's
 //! grid; the axes of the grid are the logarithms of the number of words and of the word width. At a grid
 //! point, the estimate equals CACTI's figure. Outside the grid, the factor at the edge of the grid applies,
-//! so that the estimate is continuous, and the result is marked as a closed form. A word that is wider than
-//! the grid is split into slices of the greatest width in the grid.
+//! so that the estimate is continuous, and the result is marked as a closed form. If a word is wider than the
+//! greatest width in the grid, it is split into slices of that width.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ struct TableData {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedForms {
-    /// Point at which the logarithmic closed forms have their origin: log2 of the number of bits, and log2 of
-    /// the bits per word.
+    /// Origin of the coordinates in the logarithmic closed forms: log2 of the number of bits, and log2 of the
+    /// bits per word.
     origin: [f64; 2],
     pub area: AreaForm,
     pub leakage_mw: LogForm,
@@ -50,8 +50,8 @@ pub(crate) struct ClosedForms {
     pub write_pj: LogForm,
 }
 
-/// Coefficients of the closed form for the area of a memory. Each pair holds the value for one port and the
-/// increase per further port.
+/// Coefficients of the closed form for the area of a memory. The first number of each pair is the coefficient
+/// for one port; the second is the increase for each additional port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaForm {
@@ -84,8 +84,8 @@ pub(crate) struct TablePoint {
 }
 
 impl TablePoint {
-    /// Returns the two terms by which the closed forms depend on the ports. The first term is the number of
-    /// ports minus one. The second term is 1.0 for exactly two read-write ports, and 0.0 otherwise.
+    /// Returns the two terms of the closed forms that depend on the ports: the number of ports minus one; and
+    /// 1.0 if the memory has exactly two read-write ports, otherwise 0.0.
     fn ports(&self) -> (f64, f64) {
         let beyond = f64::from(self.ports.count().saturating_sub(1));
         (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
@@ -124,9 +124,9 @@ impl LogForm {
 }
 
 /// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
-/// number of ports minus one, and `second` is the logarithm of the factor for two ports. The closed form was
-/// fitted only to memories with one or two ports. Each port after the second is assumed to add as much to the
-/// cost as the second port.
+/// number of ports minus one, and `second` is the natural logarithm of the factor for two ports. The closed
+/// form was fitted only to memories with one or two ports. Each further port is assumed to add the same
+/// absolute cost as the second port.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
@@ -140,7 +140,7 @@ impl ClosedForms {
     }
 }
 
-/// Results that CACTI computed for one technology node and one combination of ports.
+/// Figures that CACTI computed for one technology node and one combination of ports.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub node: Node,
@@ -150,7 +150,7 @@ pub(crate) struct Table {
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
-/// Memory between the grid points, with the figures that CACTI computed for it.
+/// Memory that is not a grid point, with the figures that CACTI computed for it.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub place: TablePoint,
@@ -199,9 +199,9 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// Returns the table of CACTI figures by which an estimate is corrected. There are tables for memories
-    /// with one and with two ports. A memory with more than two ports uses a table for two ports, and the
-    /// closed form adds the cost of the remaining ports.
+    /// Returns the table of CACTI figures with which the closed form for a memory is corrected. There are
+    /// tables for memories with one and with two ports. A memory with more than two ports uses a table for
+    /// two ports, and the closed form adds the cost of the remaining ports.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,
@@ -226,8 +226,9 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Returns the natural logarithms of area, leakage, read energy and write energy. Also returns true if
-    /// they were interpolated between points that CACTI computed.
+    /// Returns the natural logarithms of area, leakage, read energy and write energy. The second value is
+    /// true if they were interpolated between points that CACTI computed, and false if the closed form alone
+    /// determined any of them.
     pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
@@ -259,8 +260,9 @@ impl Table {
     }
 }
 
-/// Splits the grid coordinate `log`, clamped to the grid. Returns the grid point at or below it, the
-/// fractional distance from that point, and true if `log` was within the grid.
+/// Returns the position of the coordinate `log` relative to the grid: the nearest grid point at or below it,
+/// and the fractional distance from that point. A coordinate outside the grid is first moved to the edge of
+/// the grid; the last value is false in this case.
 fn cell(log: f64, (least, most): (u32, u32)) -> (u32, f64, bool) {
     let held = log.clamp(least.into(), most.into());
     let floor = held.floor();

@@ -1,6 +1,6 @@
-//! Tests of the cost estimates. The data file is read, and damaged files are refused. Estimates at, between
-//! and outside CACTI's grid points are correct. A larger structure never costs less. The published caches
-//! agree with CACTI.
+//! Tests of the cost estimates. They check that the data file is readable and that damaged files are refused.
+//! Estimates must be correct at, between and outside CACTI's grid points. A larger structure must never cost
+//! less, and the published caches must agree with CACTI.
 
 use proptest::prelude::*;
 use rtl::kernel::Logic;
@@ -201,8 +201,8 @@ fn nodes() -> impl Strategy<Value = Node> {
     prop::sample::select(&Node::ALL[..])
 }
 
-/// Generates a random kind of memory and number of words. SRAMs have more words than a memory built from
-/// flip-flops, so enlarging a memory never changes its kind.
+/// Generates a random kind of memory and a number of words. SRAMs always have more words than the largest
+/// memory that is built from flip-flops. Making a memory larger therefore never changes its kind.
 fn kinds() -> impl Strategy<Value = (Kind, u32)> {
     prop_oneof![(Just(Kind::Sram), 17u32..200_000), (Just(Kind::Flops), 1u32..1000), (Just(Kind::Cam), 1u32..1000)]
 }

@@ -1,8 +1,8 @@
 //! # Lockstep check of SM dueling against its golden model
 //! SM dueling is set dueling with whole SMs: one leader SM has the decoupled L1D, another leader SM the
 //! original L1D, and all other SMs use the mode of the better leader. The check replays the L1D accesses of
-//! the two leaders in the golden model. Every SM must be in the mode that the golden model selects. The
-//! latencies of the leaders' reports and of the decision are included.
+//! the two leaders in the golden model, which selects a mode. The mode takes effect after the latencies of
+//! the leaders' reports and of the decision; from then on, every SM must be in this mode.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use golden::l1::dueling::{Duel, Rules};
 use rtl::l1::dueling::{DuelingConfig, Leaders, MarginOf};
 use rtl::l1::watch::Watch;
 
-/// Golden model of SM dueling, and the mode that each SM reports.
+/// Golden model of SM dueling, with which the mode of each SM is compared.
 #[derive(Clone, Debug)]
 pub struct DuelLockstep {
     rules: Rules,
     twin: Duel,
     modes: Vec<bool>,
-    /// Accesses of leader SMs whose reports are in flight: arrival cycle of the report, leader SM, and true
-    /// for a miss.
+    /// Accesses of the leader SMs that the dueling logic does not know yet, because their reports are in
+    /// flight. Each has the arrival cycle of its report, the leader SM, and true for a miss.
     on_their_way: VecDeque<(u64, usize, bool)>,
     /// Latency of a leader's report to the dueling logic, and latency of the decision to the SMs, both in
     /// core cycles.
@@ -42,7 +42,7 @@ impl DuelLockstep {
     }
 
     /// Advances the golden model to the state that determines the modes of the SMs in `cycle`. Must be called
-    /// before `step` is called for any SM in this cycle.
+    /// in each cycle before `step`.
     pub fn advance(&mut self, cycle: u64) {
         let [_, verdict] = self.delays;
         while let Some((heard, leader, missed)) =
@@ -85,6 +85,7 @@ impl DuelLockstep {
 mod tests {
     use rtl::l1::mshr::Waiter;
     use rtl::l1::watch::Access;
+    use rtl::replacement::priority::EvictionPriority;
 
     use super::*;
 
@@ -92,7 +93,9 @@ mod tests {
 
     fn bypass() -> Watch {
         let waiter = Waiter { slot: 0, lanes: 1 };
-        Watch { access: Some(Access::Bypass { line: 1, pc: 0, warp: 0, waiter, chosen: true }), ..Watch::default() }
+        let priority = EvictionPriority::Normal;
+        let bypass = Access::Bypass { line: 1, pc: 0, priority, warp: 0, waiter, chosen: true };
+        Watch { access: Some(bypass), ..Watch::default() }
     }
 
     fn at(lockstep: &mut DuelLockstep, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! # Lockstep check of the instruction cache against its golden model
-//! For each clock edge, the clocked cache reports at most one fill and at most one fetch, the fill first.
-//! These events are replayed in the golden model, and the outcomes are compared. A fill must evict the same
-//! line in the cache and in the golden model. Filled and fetched data must be the instruction bytes at their
+//! For each clock edge, the clocked cache reports at most one fill, followed by at most one fetch. These
+//! events are replayed in the golden model, and the outcomes are compared. A fill must evict the same line in
+//! the cache and in the golden model. Filled and fetched data must be the instruction bytes at their
 //! addresses.
 
 use golden::sm::icache::{Config, FetchResult, Icache, word};
@@ -13,7 +13,7 @@ use super::l1::set_index;
 /// Size of an instruction word in bytes.
 const WORD: usize = 4;
 
-/// Golden model of one instruction cache.
+/// Golden model of one instruction cache, which replays the events of the clocked cache.
 #[derive(Debug)]
 pub struct FetchLockstep {
     path: String,
@@ -78,7 +78,8 @@ impl FetchLockstep {
             FetchResult::Served => FetchOutcome::Served,
         };
         let brings = matches!(expected, FetchOutcome::Hit | FetchOutcome::Served).then(|| {
-            // Addresses beyond the machine's address range wrap around to 0.
+            // Addresses beyond the machine's address range wrap around, so that the range is followed by
+            // address 0.
             let (line, offset) = (self.twin.line_of(address), address % u64::from(self.line_bytes));
             word(line * u64::from(self.line_bytes) + offset)
         });

@@ -47,7 +47,7 @@ pub struct Mismatch {
     pub path: String,
     /// Core cycle of the disagreement.
     pub cycle: u64,
-    /// Text that states the event, both outcomes, and the state on which they depend.
+    /// Description of the mismatch: the event, both outcomes, and the state on which they depend.
     pub text: String,
 }
 
@@ -68,7 +68,7 @@ fn eviction_of(priority: EvictionPriority) -> Eviction {
     }
 }
 
-/// Load that waits for a fill, with the sector that each of its lanes accesses.
+/// Load that waits for a fill, together with the number of the sector that each of its lanes accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waiting {
     waiter: Waiter,
@@ -91,28 +91,28 @@ pub struct Lockstep {
     twins: [Cache<Waiting>; 3],
     /// True if the L1D fetches single sectors, false if it fetches whole lines.
     by_sectors: bool,
-    /// Sector that each lane of the most recently accepted instruction accesses. The next field, `part_of`,
-    /// holds the sectors of the instructions in the pending table, by row of the table.
+    /// Sector that each lane accesses, for the instruction that was accepted most recently. The next field,
+    /// `part_of`, holds the same for all instructions in the pending table, by row of the table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
-    /// Reason why the L1D cannot be checked; `None` if it is checked.
+    /// Reason why the L1D cannot be compared with a golden model; `None` if it is compared.
     blind: Option<String>,
     line_bytes: u32,
-    /// Result of the contention test that the golden model expects for the instruction just accepted. The
-    /// test is true if the instruction touches at least as many lines as the L1D has per resident warp.
-    /// `None` if no scheme uses the test.
+    /// Expected result of the contention test for the instruction that was just accepted. The result is true
+    /// if the instruction touches at least as many lines as each resident warp would get if the L1D were
+    /// divided equally. `None` if no scheme uses the test.
     judged: Option<bool>,
     /// Instructions in flight for which the contention test was true, as a mask with one bit per row of the
     /// pending table.
     contending: u64,
-    /// Instructions of which the L1D has not accepted any load yet, as a mask with one bit per row of the
-    /// pending table.
+    /// Instructions in flight for which the L1D has not accepted a load yet, as a mask with one bit per row
+    /// of the pending table.
     fresh: u64,
     /// Golden model of the word banks of the L1D; `None` if the L1D has no word banks.
     banks: Option<Banks>,
-    /// Number of cycles for which the instruction just accepted occupies the word banks.
+    /// Number of cycles for which the most recently accepted instruction occupies the word banks.
     occupied: u64,
-    /// First cycle in which the LSU may accept another instruction.
+    /// First cycle in which the LSU may accept the next instruction.
     free_from: u64,
 }
 
@@ -124,7 +124,7 @@ const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 impl Lockstep {
     /// Creates empty golden models of the caches of SM `sm`; `path` is the path of its load-store unit.
     /// `read_only` holds the constant and the texture cache. `own_periods` is true if the streaming monitor
-    /// times its periods itself, and false if the warp throttle ends them.
+    /// decides itself when its periods end, and false if the warp throttle decides this.
     ///
     /// # Errors
     /// Fails if the index function or the replacement policy of a read-only cache has no golden model. Also
@@ -163,7 +163,8 @@ impl Lockstep {
         };
         let texels = read_only(texels).map_err(|reason| format!("texture_cache: {reason}"))?;
         let constants = read_only(constants).map_err(|reason| format!("const_cache: {reason}"))?;
-        // The L1D is checked only if each of its schemes has a golden model.
+        // The golden model of the L1D is complete only if each scheme of the L1D has a golden model.
+        // Otherwise the L1D is not checked.
         let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
             let mut l1d = twin(&l1.cache(), index, filter);
             l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
@@ -215,8 +216,8 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Makes the golden model of the L1D wrong, for tests. A fill that a store overtook becomes valid,
-    /// although it should be dropped.
+    /// Makes the golden model of the L1D wrong on purpose, for tests of the checker. A fill that a store has
+    /// overtaken becomes valid, although it should be dropped.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
@@ -229,7 +230,7 @@ impl Lockstep {
     }
 
     /// Checks the caches after the edge of `cycle`. A cache that was not evaluated at this edge reports no
-    /// events, and its golden model must not have any either.
+    /// events; its golden model must then expect none.
     ///
     /// # Errors
     /// Fails at the first event with different outcomes in a cache and in its golden model.
@@ -257,7 +258,8 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
 
-    /// True if, in every golden model, the reserved lines are exactly the lines with a pending fill.
+    /// True if every reserved line of the golden models waits for a fill, and every pending fill has a
+    /// reserved line.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.twins.iter().all(Cache::is_consistent)
@@ -284,8 +286,8 @@ impl Lockstep {
         }
         if let Some((cache, line, sectors, kept)) = fill {
             let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
-            // The clocked cache does not report how many loads wait for the fill, so the number in the golden
-            // model is used here. Each of these loads is checked later, when it is replayed.
+            // The clocked cache does not report how many loads wait for the fill, so the comparison uses the
+            // golden model's own number. The waiting loads are checked later, when each is replayed.
             let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
@@ -384,7 +386,7 @@ impl Lockstep {
         }
     }
 
-    /// Returns the sectors that a request accesses, as numbered by the golden model.
+    /// Returns the sectors that a request accesses, in the numbering of the golden model.
     fn requested_sectors(&self, cache: CacheId, waiter: Waiter) -> Sectors {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
@@ -533,8 +535,8 @@ fn victims(l1: &L1Config) -> Result<Option<Victims>, String> {
     Ok(scheme.twin().map(Victims::new))
 }
 
-/// Converts a memory space to global or local, which the golden model distinguishes. The constant and texture
-/// spaces are treated as global, since all threads share them.
+/// Converts a memory space to the two spaces of the golden model, global and local. Constants and textures
+/// become global, since all threads share them.
 fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,
@@ -543,7 +545,7 @@ fn space_of(space: MemorySpace) -> Space {
 }
 
 fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
-    // `probe_extra`, the latency of a tag probe, is ignored: the golden model has no timing.
+    // `probe_extra`, the latency of a tag probe, is not passed on, because the golden model has no timing.
     let &DecoupledConfig {
         tag_ways,
         threshold,
@@ -754,7 +756,7 @@ mod tests {
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
         // Two warps share a cache of two lines, so the share of each warp is one line. An access to one line
-        // touches this whole share, so the instruction is contentious.
+        // already touches the whole share of its warp, so the instruction counts as contentious.
         let take = |lockstep: &mut Lockstep, resident| {
             lockstep.take(&WarpAccess { resident: Warps::new(resident), mask: 1, ..WarpAccess::default() });
         };
@@ -764,7 +766,8 @@ mod tests {
         lockstep.step(1, &judged(true)).unwrap();
         let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
         assert!(text.contains("the path of the load of line 0x7 contradicts the bypass schemes"), "{text}");
-        let past = Access::Bypass { line: 7, pc: 0, warp: 0, waiter, chosen: true };
+        let priority = EvictionPriority::Normal;
+        let past = Access::Bypass { line: 7, pc: 0, priority, warp: 0, waiter, chosen: true };
         lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
         take(&mut lockstep, 1);
         lockstep.step(3, &judged(false)).unwrap();
@@ -786,7 +789,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_enters_before_the_word_banks_are_free_is_reported() {
-        // The 32 lanes access 32 different words in the same bank.
+        // The 32 lanes access 32 different words in the same bank, which takes 32 cycles.
         let address = std::array::from_fn(|lane| 128 * lane as u64);
         let load = WarpAccess { mask: u32::MAX, size_log2: 2, address, ..WarpAccess::default() };
         let taken = Watch { taken: Some(1), ..Watch::default() };

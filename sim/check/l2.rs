@@ -3,9 +3,9 @@
 //! partition, and compares the victims. Only the overlapped flow of the L2 is checked. The transient flow of
 //! candel2018 always uses LRU, and its testbench (`tb/l2/transient.rs`) has a separate golden model.
 //!
-//! The check covers which lines the bank holds. It does not cover the data of lines, which the results of
-//! loads check. Hits and misses need no check of their own, because they follow from the lines that the bank
-//! holds.
+//! The check covers which lines the bank holds. The data of lines are not compared here: wrong data would
+//! appear in the results of loads. Hits and misses are not compared either, because they follow from the
+//! lines that the bank holds.
 
 use golden::l2::partition;
 use golden::replacement::order::LineSets;
@@ -15,7 +15,7 @@ use rtl::l2::watch::LineEvent;
 use super::l1::{policy, set_index};
 use super::twin::twin;
 
-/// Golden model of the sets of one L2 bank.
+/// Golden model of the lines that the sets of one L2 bank hold.
 #[derive(Debug)]
 pub struct LineLockstep(LineSets);
 

@@ -1,6 +1,6 @@
 //! # Lockstep checks against golden models
-//! Each checker replays the events that a hardware block reports for a clock edge in an untimed golden model,
-//! and reports the first disagreement.
+//! Each checker takes the events that a hardware block reports for a clock edge, replays them in an untimed
+//! golden model, and reports the first disagreement.
 
 pub mod dram;
 pub mod dueling;

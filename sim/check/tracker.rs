@@ -1,6 +1,6 @@
 //! # Lockstep check of a sharing-tracker bank against its golden model
-//! Replays the events that the bank reports for a clock edge in an untimed golden model, and compares the
-//! outcomes.
+//! Takes the events that the bank reports for a clock edge, replays them in an untimed golden model, and
+//! compares the outcomes.
 
 use golden::hybrid::bank::{Bank, Destination, SupplierResponse, TrackedRequest};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};

@@ -1,10 +1,10 @@
 //! # Lookup of a scheme's golden model
-//! A scheme and its golden model have the same `kind` and read the same configuration keys.
+//! Finds the golden model of a scheme. Both have the same `kind` and read the same configuration keys.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Creates the golden model of a scheme from the scheme's configuration keys.
+/// Creates the golden model of `scheme`, with the same configuration keys.
 ///
 /// # Errors
 /// Fails with a message if no golden model has the scheme's `kind` or accepts its keys.

@@ -1,7 +1,7 @@
 //! # Metrics of the loads of a kernel
-//! Metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. A kernel with N loads
-//! needs N runs with one load cached in the L1, and N(N-1)/2 runs with two loads cached. It also needs one
-//! run with all loads cached and one run with no load cached.
+//! Metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. For a kernel with N
+//! static loads, they are measured in N runs in which the L1 caches one load, N(N-1)/2 runs in which it
+//! caches two loads, one run in which it caches all loads, and one run in which it caches none.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::Triangle;
 /// sectors of a line that the load touches.
 pub const SECTOR_BYTES: u64 = 32;
 
-/// Counts for one static load, measured in the run in which the L1 caches only this load.
+/// Counts for one static load, from the run in which the L1 caches this load alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadMetrics {
     /// Number of cache lines that the load requests from the L1, summed over all of its executions.
@@ -45,8 +45,8 @@ impl TransferCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. The load
-    /// efficiency can be measured even by hardware that does not count the sectors of each load.
+    /// Estimates the traffic of a bypassing load by the load efficiency of all loads together. Hardware can
+    /// measure this efficiency even if it does not count sectors for each load.
     #[default]
     Uniform,
     /// Computes the traffic of a bypassing load from the number of sectors that this load touches.
@@ -62,7 +62,7 @@ pub struct KernelMetrics {
     pub loads: Vec<usize>,
     /// Metrics of each load, from the run in which only this load is cached.
     pub alone: Vec<LoadMetrics>,
-    /// Total hits of both loads for each pair of loads, from the run in which only the loads of this pair are
+    /// For each pair of loads, the total hits of both, from the run in which only the loads of this pair are
     /// cached.
     pub pair_hits: Triangle<u64>,
     /// Requested and transferred bytes of the run in which every load is cached.
@@ -86,9 +86,9 @@ impl KernelMetrics {
         (self.alone[i].accesses - self.alone[i].hits) * self.line_bytes
     }
 
-    /// Returns the bytes that a load would request from the L2 without any reuse: no access hits on a line
-    /// that an earlier access filled. The first number is for a cached load, the second for a bypassing load.
-    /// A selection rule that ignores reuse between accesses predicts this traffic.
+    /// Returns the bytes that a load would request from the L2 if no access hit on a line that an earlier
+    /// access filled. The first number is for a cached load, the second for a bypassing load. This is the
+    /// traffic that a selection rule predicts if it ignores reuse between accesses.
     #[must_use]
     pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
         let LoadMetrics { accesses, sectors, .. } = self.alone[i];
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // The load efficiency is 1/4 with all loads cached and 4/7 with all loads bypassed. A bypassed access
-        // therefore moves (1/4) / (4/7) = 7/16 of a 128-byte line, which is 56 bytes.
+        // The load efficiency is 1/4 with all loads cached and 4/7 with all loads bypassed. The ratio (1/4) /
+        // (4/7) = 7/16 is the fraction of a 128-byte line that a bypassed access moves on average: 56 bytes.
         assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

@@ -1,9 +1,9 @@
 //! # Traffic reduction graph
 //! Predicts how many bytes of L2 traffic are saved by caching a set of loads in the L1 (xie2013 definition
 //! 1). A node stands for a load; its weight is the number of bytes saved by caching only this load. An edge
-//! stands for a pair of loads. Its weight is the number of bytes that caching both saves beyond the sum of
-//! the two node weights. The bytes saved by a set of cached loads are estimated as the sum of the nodes and
-//! edges within the set.
+//! stands for a pair of loads. Its weight is the number of bytes saved by caching both, minus the two node
+//! weights. The bytes saved by a set of cached loads are estimated as the sum of the nodes and edges within
+//! the set.
 //!
 //! A graph may contain the loads of several kernels. The L1 is invalidated between kernel launches, so edges
 //! between loads of different kernels have weight zero. The loads of different kernels are in different
@@ -27,7 +27,7 @@ impl Graph {
     /// of all pairs.
     ///
     /// # Panics
-    /// If `edges` is for a different number of loads than `nodes`.
+    /// Panics if `edges` is for a different number of loads than `nodes`.
     #[must_use]
     pub fn new(nodes: Vec<f64>, edges: Triangle<f64>) -> Self {
         assert!(edges.is_for(nodes.len()), "one edge for each pair of {} nodes", nodes.len());
@@ -81,8 +81,8 @@ impl Graph {
         self.nodes[i]
     }
 
-    /// Returns the bytes that caching both loads saves, in addition to the bytes saved by caching each load
-    /// alone.
+    /// Returns the weight of the edge between two loads: the bytes saved by caching both, minus the bytes
+    /// saved by caching each of them alone.
     #[must_use]
     pub fn edge(&self, i: usize, j: usize) -> f64 {
         self.edges.get(i, j)
@@ -98,7 +98,7 @@ impl Graph {
     /// Returns the bytes saved by caching the loads whose flag in `cached` is true.
     ///
     /// # Panics
-    /// If `cached` does not have one flag for each load.
+    /// Panics if `cached` does not have one flag for each load.
     #[must_use]
     pub fn value(&self, cached: &[bool]) -> f64 {
         assert_eq!(cached.len(), self.len(), "one decision for each load");
@@ -107,8 +107,8 @@ impl Graph {
         0.0 + chosen.iter().enumerate().map(with_those_before).sum::<f64>()
     }
 
-    /// Returns the connected components of the graph, considering only edges with a nonzero weight. They are
-    /// ordered by their first node. The best choice of loads can be found separately for each component.
+    /// Returns the connected components of the graph, ordered by their first node. Edges of weight zero are
+    /// ignored. The best choice of loads can be found separately for each component.
     #[must_use]
     pub fn parts(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.len()).collect();
@@ -163,7 +163,7 @@ mod tests {
     use crate::characterise::{LoadMetrics, TransferCounts};
 
     fn path() -> Graph {
-        // Loads 0 and 2 form one component; 1 and 3 have no edges.
+        // In this graph, loads 0 and 2 form one component; loads 1 and 3 have no edges.
         Graph::new(vec![1.0, 2.0, 4.0, 8.0], Triangle::new(4, |pair| if pair == (0, 2) { -16.0 } else { 0.0 }))
     }
 
@@ -189,8 +189,9 @@ mod tests {
     #[test]
     fn weights_are_bytes_saved() {
         let graph = Graph::from_kernels(&[kernel([3, 5], [6, 0], 9)], BypassTrafficModel::Uniform);
-        // Node weights. If bypassed, a load moves two 32-byte sectors for each of its 10 lines: 640 bytes. If
-        // cached, load 0 moves 4 lines of 128 bytes (512 bytes), and load 1 moves 10 lines (1280 bytes).
+        // Expected node weights: bytes moved if the load bypasses the L1, minus bytes moved if it is cached.
+        // Bypassed, each load moves two 32-byte sectors for each of its 10 lines (640 bytes). Cached, load 0
+        // moves 4 lines of 128 bytes (512 bytes), and load 1 moves 10 lines (1280 bytes).
         assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
         assert_eq!(graph.edge(0, 1), 3.0 * 128.0);
         assert_eq!(graph.loads(), [3, 5]);

@@ -2,8 +2,9 @@
 //! Finds the loads of global memory in a PTX text and replaces their cache operators (xie2013 section 3).
 //! Only the operators change: all other bytes, including comments and line ends, stay the same.
 //!
-//! A plain `ld.global` can be given a new operator, whether or not it already has one. Other loads must stay
-//! as they are: the PTX ISA allows no operator on them, or the program relies on their order or coherence.
+//! The operator of a plain `ld.global` can be replaced, or added if there is none. Other loads must stay
+//! unchanged, either because the PTX ISA allows no operator on them, or because the program relies on their
+//! order or coherence.
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ use serde::Serialize;
 pub enum Operator {
     /// `.ca`: cached in the L1.
     Ca,
-    /// `.cg`: bypasses the L1.
+    /// `.cg`: bypasses the L1 and is cached in the L2.
     Cg,
 }
 
@@ -65,12 +66,12 @@ pub struct StaticLoad {
     place: OperatorPosition,
 }
 
-/// Position of a load and of its cache operator in the text.
+/// Position of a load instruction in the text, and of its cache operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OperatorPosition {
     /// Span of the whole instruction.
     instruction: Span,
-    /// Span of the cache operator to replace. If the load has none, this is an empty span where an operator
+    /// Span of the cache operator. If the load has none, this is an empty span at the place where an operator
     /// can be inserted.
     operator: Span,
 }
@@ -78,7 +79,7 @@ struct OperatorPosition {
 /// Returns the loads of global memory, in the order of the text.
 ///
 /// # Errors
-/// If the text is not valid PTX.
+/// Returns an error if the text is not valid PTX.
 pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
     let module = source.parse()?;
     let line_ends = source.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -98,8 +99,8 @@ pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
 /// stays as it is.
 ///
 /// # Errors
-/// If the text is not valid PTX, if there is not one entry for each load, or if a load must keep its
-/// operator.
+/// Returns an error if the text is not valid PTX, if there is not one entry for each load, or if a load must
+/// keep its operator.
 pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String, PtxError> {
     let loads = loads(source)?;
     if loads.len() != operators.len() {

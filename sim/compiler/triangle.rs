@@ -27,7 +27,7 @@ impl<T: Copy> Triangle<T> {
         table.is_for(count).then_some(table)
     }
 
-    /// True if the table holds the pairs of `count` items.
+    /// True if the table has one value for each pair of `count` items.
     #[must_use]
     pub fn is_for(&self, count: usize) -> bool {
         self.values.len() == count * count.saturating_sub(1) / 2
@@ -36,7 +36,7 @@ impl<T: Copy> Triangle<T> {
     /// Returns the value of a pair; the order of `i` and `j` does not matter.
     ///
     /// # Panics
-    /// If `i` and `j` are equal, or one of them is not in the table.
+    /// Panics if `i` and `j` are equal, or if the table has no item `i` or `j`.
     #[must_use]
     pub fn get(&self, i: usize, j: usize) -> T {
         self.values[Self::at(i, j)]
@@ -45,7 +45,7 @@ impl<T: Copy> Triangle<T> {
     /// Sets the value of a pair; the order of `i` and `j` does not matter.
     ///
     /// # Panics
-    /// If `i` and `j` are equal, or one of them is not in the table.
+    /// Panics if `i` and `j` are equal, or if the table has no item `i` or `j`.
     pub fn set(&mut self, i: usize, j: usize, value: T) {
         self.values[Self::at(i, j)] = value;
     }

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 pub use machines::Builtin;
 use machines::{DESIGNS, MACHINES};
 
-/// Machine preset that serves as the schema: every configuration must use the keys of this preset, with
-/// values of the same types.
+/// Machine preset that serves as the schema. Every configuration has the keys of this preset, with values of
+/// the same types.
 pub(super) const SCHEMA: &str = "fermi";
 
 /// Returns the built-in machines, sorted by name.

@@ -42,8 +42,8 @@ pub(super) fn find_conflict(
     Some((message, Some(help)))
 }
 
-/// True if `value` agrees with `stated`. A table agrees if it has every key of `stated`, each with a value
-/// that agrees. Other values agree if they are equal.
+/// True if `value` agrees with `stated`. A table agrees if it has every key of the table `stated`, each with
+/// a value that agrees; it may have further keys. Other values agree if they are equal.
 fn holds(value: &Value, stated: &Value) -> bool {
     match stated {
         Value::Table(keys) => keys.iter().all(|(key, stated)| value.get(key).is_some_and(|value| holds(value, stated))),

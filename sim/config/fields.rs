@@ -12,7 +12,7 @@ use super::units;
 /// the table depend on it.
 pub(super) const KIND: &str = "kind";
 
-/// Obsolete keys that were moved into a table with a `kind`, each with advice on the new spelling.
+/// Obsolete keys that are now part of a table with a `kind`, each with advice on the new spelling.
 const MOVED: &[(&str, &str)] = &[
     ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
     (
@@ -70,7 +70,7 @@ pub(super) struct Field {
     pub value: Value,
     /// Origin of the current value: a line of a file, or the text of an option.
     pub place: TextPlace,
-    /// Value of the field in the machine file, if a design or `--set` has replaced it.
+    /// Value of the field in the machine file; `None` if no design or `--set` has replaced it.
     pub machine_value: Option<Value>,
     /// True if the value is an assumption, because no paper states it.
     pub assumed: bool,
@@ -132,8 +132,8 @@ impl Field {
     }
 }
 
-/// Returns the keys that lead from the field `holder` down to `path`. Returns `None` if `path` does not lie
-/// inside `holder`.
+/// Returns the keys that lead from the field `holder` to `path`, a path inside this field. Returns `None` if
+/// `path` is not inside `holder`.
 fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
     let inner = path.strip_prefix(holder)?;
     let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
@@ -312,11 +312,11 @@ impl Overlay<'_> {
         }
     }
 
-    /// True if this TOML table has already set the field or a key inside it. In this case, also reports a
-    /// problem, since one of the two values would be lost.
+    /// True if the current TOML table has already set the field or a key inside it. In this case, also
+    /// reports a problem, since a second value would replace the first.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A table that contains only `kind` sets a single key. Other keys of the same kind may be set after
-        // this table, but not before it.
+        // A table that contains only `kind` sets a single key. Other keys of this `kind` may be set after it,
+        // but not before it.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -390,8 +390,9 @@ impl Overlay<'_> {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
                     }
-                    // The kind may have a key of this name with a default value, or no such key. The later
-                    // conversion to the typed configuration reports a key that the kind does not have.
+                    // This key is not in the table: either it has a default value, or the kind has no such
+                    // key. A key that the kind does not have is reported later, when the fields are converted
+                    // to the typed configuration.
                     None => {
                         table.insert(name.to_owned(), value);
                     }
@@ -419,8 +420,8 @@ fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usiz
     table.iter().flat_map(of_key).collect()
 }
 
-/// Returns the first single value inside a table. Returns `given` itself if it is not a table, or if it is a
-/// table with a `kind`.
+/// Returns the first value in a table or in the tables nested in it. If `given` is not a table, or is a table
+/// with a `kind`, returns `given` itself.
 fn first_change<'a, 't>(given: &'a Spanned<DeValue<'t>>) -> &'a Spanned<DeValue<'t>> {
     let table = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
     table.and_then(|table| table.values().next()).map_or(given, first_change)

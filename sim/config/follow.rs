@@ -26,8 +26,8 @@ impl Fields {
     }
 
     /// Chooses a polynomial for every set-index function that states none (`polynomial = 0`). The number of
-    /// sets determines the polynomial. The value stays 0 if there is no polynomial for that number. In a
-    /// table with a `kind`, the keys `index` and `sets` are in the same table.
+    /// sets determines the polynomial. The value stays 0 if no polynomial is known for that number. A table
+    /// with a `kind` contains both keys, `index` and `sets`.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };

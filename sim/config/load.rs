@@ -55,7 +55,7 @@ pub(super) struct Loader {
     pub lacks_file: bool,
     /// Paths of the files read so far, except built-in files.
     pub files: Vec<PathBuf>,
-    /// Path of one file, and the text that the loader uses in place of the contents of that file.
+    /// Path of a file, and a text that the loader reads instead of the file's contents.
     pub text: Option<(PathBuf, String)>,
 }
 
@@ -271,7 +271,7 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// True if the text is a single `KEY=VALUE`, not followed by other keys on further lines.
+/// True if the text is a single `KEY=VALUE` without further lines that set other keys.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())

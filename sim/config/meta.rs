@@ -14,7 +14,7 @@ pub(super) const MACHINE_KEYS: &[&str] = &["name", "description", "source", "bas
 /// Keys of a design file that are not configuration fields.
 pub(super) const DESIGN_KEYS: &[&str] = &["name", "description", "source", "slot"];
 
-/// Component of the machine that a design replaces. Two designs for the same slot exclude each other. A
+/// Component of the machine that a design replaces. Two designs for the same slot cannot be combined. A
 /// design without a slot can be combined with any other design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
@@ -47,7 +47,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// All slots, that is, all components that a design can replace.
+    /// All slots.
     pub const ALL: [Self; 13] = [
         Self::Index,
         Self::Tags,
@@ -146,7 +146,7 @@ impl Meta<'_> {
         Some((text.to_owned(), place))
     }
 
-    /// Marks as assumed the fields and groups of fields that the key `assumed` of the file lists.
+    /// Marks fields as assumed. The key `assumed` of the file lists these fields, or groups of fields.
     pub fn mark_assumed(&mut self, fields: &mut Fields) {
         let Some(value) = self.table.get("assumed") else { return };
         let Some(paths) = value.get_ref().as_array() else {

@@ -12,8 +12,8 @@
 //!
 //! The preset `fermi` is also the schema. It states every field, so its keys are the legal keys and its
 //! values have the legal types. An inline table with a `kind` is one value, because its other keys depend on
-//! the kind. If a file or option states the table with another `kind`, this replaces the whole table. If it
-//! states the same kind or no kind, this changes single keys of the table.
+//! the kind. A file or option that states another `kind` replaces the whole table. With the same kind or
+//! without a kind, it changes only the keys that it states.
 //!
 //! All problems are reported at once, each with the origin of the value: a line of a file, or the text of
 //! `--set`. An invalid value is skipped and the resolution continues: an unknown key changes nothing, and
@@ -97,11 +97,11 @@ impl ResolvedMachine {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves several requests, each of which adds one design to a common request. `set` is the list of
-    /// designs that `--design-set` gives. The number next to a request is the index in `set` of its design.
+    /// Resolves several requests that differ in one design. `set` is the list of these designs, as given by
+    /// `--design-set`. Each request is paired with the index of its design in `set`.
     ///
     /// # Errors
-    /// Returns the problems of all requests, each problem once.
+    /// Returns the problems found in all requests. A problem that occurs in several requests is listed once.
     ///
     /// # Panics
     /// Panics if an index is beyond the end of `set`.

@@ -66,8 +66,8 @@ impl ResolvedMachine {
         }
         line("]");
         let mut group = "";
-        // Fields outside any table are printed first: after the header of a table, they would belong to that
-        // table.
+        // Fields outside any table are printed first. After the header of a table, TOML would read them as
+        // fields of that table.
         let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
         for field in root.into_iter().chain(grouped) {
             let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));
@@ -84,7 +84,7 @@ impl ResolvedMachine {
         text
     }
 
-    /// Returns a 64-bit hash of the field values as 16 hexadecimal digits. It is the FNV-1a hash of the lines
+    /// Returns a 64-bit hash of all field values as 16 hexadecimal digits: the FNV-1a hash of the lines
     /// `path=value` in alphabetical order.
     #[must_use]
     pub fn hash(&self) -> String {
@@ -124,7 +124,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Collects `path=value` for every scalar and array in a table, so that the order of the keys in the table
+/// Collects the path and the text of every scalar and array in a table. The order of the keys in the table
 /// does not matter.
 fn leaves(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     match value {

@@ -25,7 +25,7 @@ pub struct ConfigError {
 pub struct Problem {
     /// Message that states the key, its value, the legal values and the reason.
     pub message: String,
-    /// Help text: advice, or names similar to a misspelled one.
+    /// Help text: advice, or the existing names that are similar to a misspelled name.
     #[help]
     pub help: Option<String>,
     #[source_code]
@@ -71,8 +71,8 @@ const HELPED: usize = 100;
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// True if the next problem should suggest similar names. Suggestions are omitted far down a long list,
-    /// since few users read that far.
+    /// True if similar names should be suggested for the next problem. Late problems of a long list get no
+    /// suggestions, since few users read that far.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }

@@ -24,11 +24,11 @@ impl Loader {
     /// field that was set last.
     fn violations(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
-            // A field that does not exist in this machine cannot cause the violation.
+            // If this machine has no such field, the field cannot have caused the violation.
             let source = fields.known_place_of(path)?.source;
-            // A machine file is read before the machine file on which it is based, and its values override
-            // the values of that file. Among machine files, the file that was read first therefore takes
-            // precedence.
+            // Texts with higher numbers were read later. A machine file is read before the machine file on
+            // which it is based, and takes precedence over it. Among machine files, the earlier text
+            // therefore counts as set last.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),
@@ -39,7 +39,8 @@ impl Loader {
     }
 
     /// Reports the violations, except those that are only a consequence of another violation. Violation A is
-    /// a consequence of B if a legal value for B's field also removes A, but not vice versa.
+    /// a consequence of violation B if giving B's field a legal value removes A as well, but giving A's field
+    /// a legal value does not remove B.
     fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
         let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
         let follows = |one: usize, other: usize| {
@@ -54,8 +55,8 @@ impl Loader {
         }
     }
 
-    /// Returns the fields to which rule violations are still attributed after the field at `path` has been
-    /// given a legal value.
+    /// Returns the fields at which rule violations remain after the field at `path` has been given a legal
+    /// value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.with_legal_value(path, fields);
         mended.follow();
@@ -63,8 +64,8 @@ impl Loader {
         self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
-    /// Returns a copy of the fields in which `path` has a legal value. For a key of a table with a `kind`,
-    /// this is the default value of the key.
+    /// Returns a copy of the fields in which the value at `path` is legal. In a table with a `kind`, this is
+    /// the default value of the key.
     fn with_legal_value(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();

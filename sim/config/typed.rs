@@ -1,8 +1,8 @@
 //! Conversion of the fields to the typed configuration, with a report of every field of the wrong type.
 //!
-//! The deserializer tracks the path of every value, so that a message can point at the text that gave the
-//! value. It stops at the first wrong field. That field is then set to a legal value, usually its previous
-//! one, and the conversion is repeated until no error remains.
+//! The deserializer tracks the path of each value, so that an error message can show the text from which the
+//! value comes. It stops at the first field of the wrong type. This field is then set to a legal value,
+//! usually its previous one, and the conversion is repeated until there is no error.
 
 use std::fmt;
 
@@ -48,9 +48,8 @@ pub(super) fn restore(
     }
 }
 
-/// Finds the key whose value has the wrong type in a table with a `kind`, if the error names only the table.
-/// The keys are tried in order: if the error disappears when the value of a key is replaced by a legal value,
-/// this key is returned.
+/// Finds the key of a table with a `kind` whose value has the wrong type, if the error names only the table.
+/// For each key in turn, the value is replaced by a legal value. If the error disappears, this is the key.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -79,11 +78,12 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
 }
 
 /// Returns the legal values of the field at `path`, if the given value is outside the range of the field's
-/// integer type. The legal values come from a validation rule. To find this rule, the rules are evaluated
-/// first with 0 (if a given number is negative), and then with the largest value of the type.
+/// integer type. A validation rule states the legal values. To find the rule, the rules are evaluated with a
+/// value that the type can hold but that is probably illegal: 0 if the given number is negative, otherwise
+/// the largest value of the type.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
-    // The maximum of a 64-bit type is skipped: it is unrealistic, and a rule that computes with it may
-    // overflow.
+    // The largest value of a 64-bit type is not tried. It is unrealistic, and a rule that computes with it
+    // may overflow.
     let largest = Some(most).filter(|&most| most < i64::MAX);
     let is_below = |value: &Value| value.as_integer().is_some_and(|integer| integer < 0);
     let least = Some(0).filter(|_| is_below(given) || given.as_array().is_some_and(|all| all.iter().any(is_below)));
@@ -133,7 +133,8 @@ enum Fault {
     Other(String),
 }
 
-/// Reason why a value was rejected, and the keys that lead to this value, innermost key first.
+/// Error of the conversion: the reason why a value was rejected, and the keys on the path to this value,
+/// innermost key first.
 #[derive(Debug)]
 struct TypeError {
     keys: Vec<String>,
@@ -182,8 +183,8 @@ impl TypeError {
     }
 }
 
-/// Formats the error as text that can follow the rejected value in a message. A scheme reports an error in
-/// its own keys only as this text.
+/// Formats the error as the part of a message that follows the rejected value. If a key of a scheme is wrong,
+/// the error of the scheme is available only in this form.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -246,10 +247,10 @@ impl serde::de::Error for TypeError {
     }
 }
 
-/// Description of the expected type in messages about fields that hold an integer.
+/// Text for the expected type in messages about integer fields.
 const INTEGER: &str = "an integer";
-/// Beginning of the error text for an integer outside the range of its type. The rest of the text is the
-/// largest value of the type.
+/// Beginning of the error text for an integer that is outside the range of its type. The largest value of the
+/// type follows.
 const OUT_OF_TYPE: &str = "expected 0 to ";
 
 /// Returns the largest value of the integer type named `expected` that a TOML file can express; `None` if
@@ -329,8 +330,8 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.next.take() else {
             return Err(TypeError::custom("a value was requested before its key"));
         };
-        // A `kind` that is not a string is passed on as text, so that the error message lists the existing
-        // kinds.
+        // A `kind` that is not a string is deserialized as its text. The error message then lists the
+        // existing kinds.
         let read = match value {
             Value::String(_) => seed.deserialize(Node { value }),
             other if key == KIND => seed.deserialize(format_value(other).into_deserializer()),

@@ -33,7 +33,8 @@ pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     })
 }
 
-/// Returns the factor of a unit: a power of 1,024 for sizes, and a power of 1,000 for frequencies.
+/// Returns the factor by which a unit multiplies a number: a power of 1,024 for sizes, and a power of 1,000
+/// for frequencies.
 fn scale(unit: &str) -> Option<f64> {
     let (prefix, base) = match unit.strip_suffix("Hz") {
         Some(prefix) => (prefix, 1e3),

@@ -1,8 +1,9 @@
 //! # DRAM channels of a machine in isolation
 //! Runs a trace of requests through the DRAM channels without the rest of the machine. A feeder sends the
 //! requests in trace order, at most one per cycle. No request is sent before the cycle that the trace states.
-//! If the link to a request's channel is full, the request is retried, and all later requests wait behind it.
-//! Lines are interleaved over the channels as in the machine. Replies are always accepted.
+//! If the link to a request's channel is full, the request is retried in the next cycle; all later requests
+//! wait until it has been sent. Lines are interleaved over the channels as in the machine. Replies are always
+//! accepted.
 //!
 //! Cycle 0 is the first cycle in which a channel can accept a request.
 
@@ -25,9 +26,9 @@ use rtl::kernel::link;
 const LEAD: u64 = 1;
 /// Number of simulated clock edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
-/// Number of cycles without progress after which the DRAM channels are considered stuck, if requests are
-/// still waiting. Progress means that a request is accepted or served. Every timing constraint between two
-/// commands is shorter than this number of cycles.
+/// Number of cycles without progress after which the DRAM channels are considered stuck. Progress means that
+/// a request is accepted or served; only cycles in which requests wait are counted. Every timing constraint
+/// between two commands is much shorter.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
@@ -94,7 +95,7 @@ struct Port {
     dut: DramChannel,
     req: Chan<DramRequest>,
     rsp: Chan<DramReply>,
-    /// Trace indices of the requests on the link that the channel has not accepted yet.
+    /// Requests on the link to the channel, which the channel has not accepted yet, as indices in the trace.
     sent: VecDeque<u64>,
 }
 
@@ -152,8 +153,8 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         }
         if let Err(error) = dut.store_mut().map(burst..burst + 1) {
-            // Mapping the burst cannot fail, since the trace was checked against the memory size of this
-            // machine.
+            // Mapping the address to a burst cannot fail, because all addresses of the trace were compared
+            // with the memory size of this machine.
             panic!("cycle {}, {error}", at.cycle);
         }
         let index = self.next as u64;
@@ -208,7 +209,8 @@ impl Blocks for Bench<'_> {
     }
 }
 
-/// Sent requests, from the oldest one not yet served to the most recently sent one.
+/// Window of consecutive requests of the trace: from the oldest request that is not served yet to the request
+/// that was sent last.
 #[derive(Default)]
 struct Window {
     first: u64,
@@ -220,8 +222,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of a request in the window. `id` holds only the low bits of this index,
-    /// because commands and replies carry no more bits.
+    /// Returns the trace index of a request in the window. `id` contains only the low bits of the index,
+    /// since commands and replies carry only these bits.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
@@ -240,7 +242,7 @@ impl Window {
 /// `tell` as it occurs.
 ///
 /// # Errors
-/// Stops the run and returns the error at the first error returned by `tell`.
+/// If `tell` returns an error, the run stops and returns this error.
 pub fn run<E>(
     config: &MachineConfig,
     trace: &[TraceRequest],
@@ -255,8 +257,8 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // The simulator is given the cycle in which the feeder must be evaluated next. Otherwise it would
-            // evaluate the feeder many times before that cycle.
+            // Tells the simulator in which cycle the feeder must be evaluated next. Otherwise, it would
+            // evaluate the feeder in many cycles in which no request may be sent yet.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
@@ -289,7 +291,8 @@ pub fn run<E>(
         }
         for id in bench.replies.drain(..) {
             let index = window.index(id);
-            // One cycle is subtracted because a reply becomes visible one cycle after it was sent.
+            // The reply was sent one cycle before it became visible in cycle `now`, so one cycle is
+            // subtracted.
             window.at(index).complete = Some(now - 1);
         }
         while let Some(served) = window.pop() {

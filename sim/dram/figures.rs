@@ -49,8 +49,8 @@ impl Latencies {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Returns a quantile of the latencies. `part` is between 0 and 1: 0 gives the shortest latency, 1 the
-    /// longest.
+    /// Returns a quantile of the latencies. `part` is between 0 and 1: 0 gives the shortest latency, 0.5 the
+    /// median, and 1 the longest latency.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * part).ceil() as u64).max(1);

@@ -1,6 +1,6 @@
 //! # Golden model check of a machine's DRAM channels
-//! Collects the commands and requests that the channels report during a run and converts them for the golden
-//! command checker. The golden checker examines them at the end of the run.
+//! Collects the commands and requests that the channels report during a run, in the form that the golden
+//! command checker requires. The checker examines them at the end of the run.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
@@ -79,7 +79,7 @@ impl<'a> CommandRecorder<'a> {
 /// Returns the golden model of a DRAM arbitration policy.
 ///
 /// # Errors
-/// If the policy has no golden model.
+/// Returns an error if the policy has no golden model.
 pub fn policy(config: &PolicyConfig) -> Result<Box<dyn Scheme>, String> {
     twin(config)
 }

@@ -3,8 +3,9 @@
 use super::{Block, Delta};
 
 impl Block {
-    /// Stores in this scope, and in every scope inside it, the difference in cost from the scope of the same
-    /// name in `other`. If a scope exists only in `other`, an empty scope is added here.
+    /// Computes the difference in cost between this scope and the scope of the same name in `other`, and
+    /// stores it in this scope. The same is done for all scopes inside it. If a scope exists only in `other`,
+    /// an empty scope is added here.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();
@@ -40,8 +41,8 @@ impl Block {
         }
     }
 
-    /// True if the storage bits, flip-flops, area or leakage of this scope, or of a scope inside it, differ
-    /// between the two designs.
+    /// True if this scope, or a scope inside it, has a nonzero difference in storage bits, flip-flops, area
+    /// or leakage.
     #[must_use]
     pub fn differs(&self) -> bool {
         self.delta.is_some_and(|delta| delta != Delta::default()) || self.children.iter().any(Self::differs)

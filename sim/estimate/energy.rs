@@ -24,8 +24,8 @@ pub struct Activity<'a> {
     pub structures: &'a Counts,
     /// Simulated time of the run, in seconds.
     pub seconds: f64,
-    /// Traffic of the request network and of the reply network, in bytes. On a crossbar, each byte counts
-    /// once. On other topologies, each byte counts once per link on its route.
+    /// Traffic of the request network and of the reply network, in bytes. On a crossbar, a byte is counted
+    /// once. On other topologies, it is counted once for each link on its route.
     pub crossed: [u64; 2],
     /// Number of bytes read from and written to the DRAM.
     pub dram_bytes: u64,
@@ -54,7 +54,8 @@ impl<'a> Activity<'a> {
 pub struct Energy {
     /// Semiconductor technology node, in nm.
     pub node_nm: u32,
-    /// Distance in mm that a byte travels over a crossbar, or between adjacent routers of another network.
+    /// Wire length in mm of one network hop: the distance across a crossbar, or between adjacent routers of
+    /// another network.
     pub hop_mm: f64,
     /// Dynamic energy of all events in the run, in pJ.
     pub dynamic_pj: f64,
@@ -64,8 +65,8 @@ pub struct Energy {
     pub blocks: Vec<Unit>,
 }
 
-/// Energy of a hardware unit, such as the L1 of an SM, summed over all instances whose names differ only in
-/// their numbers.
+/// Energy of a hardware unit, such as the L1 of an SM. It is the sum over all instances of the unit, that is,
+/// all units whose names differ only in their numbers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
     /// Name of the unit. If the enclosing scope has several such units, their numbers are omitted from the

@@ -2,15 +2,15 @@
 
 use super::Block;
 
-/// Consecutive scopes with equal costs, whose names differ only in their numbers, combined into one row.
+/// Consecutive scopes with equal costs and with names that differ only in their numbers, combined into one
+/// row of a table.
 #[derive(Clone, Debug)]
 pub struct FoldedScopes<'a> {
-    /// Name of the single scope, or range of names: `l1` or `sm0..sm14`.
+    /// Name of the row: the name of a single scope, such as `l1`, or a range of names, such as `sm0..sm14`.
     pub name: String,
     /// Number of scopes combined in this row.
     pub count: u32,
-    /// First of the combined scopes. It represents all of them, because they have the same structures and the
-    /// same area.
+    /// First of the combined scopes. It represents all of them, since they have equal structures and costs.
     pub one: &'a Block,
     /// Rows of the scopes inside this scope, combined in the same way.
     pub children: Vec<Self>,

@@ -53,7 +53,7 @@ pub struct Block {
 /// Memory array of a scope, with its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
-    /// Name of the array inside its scope; `beats` for the buffer of a channel.
+    /// Name of the array inside its scope. The array that holds the beats of a channel is called `beats`.
     pub name: &'static str,
     /// Type, dimensions and ports of the memory.
     #[serde(flatten)]

@@ -1,5 +1,5 @@
-//! Conversion of the structures that a hardware block declares to the memories and logic of the technology
-//! model.
+//! Converts the structures that a hardware block declares to memories and logic whose cost the technology
+//! model can estimate.
 
 use area::{Kind, Memory, Node, Ports, Technology};
 use rtl::kernel::{Access, Storage};

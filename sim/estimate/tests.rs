@@ -72,8 +72,8 @@ fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
     let pric = fermi(&["pric"], &["l1.index.addr_bits=27"]).against(&baseline);
     let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
     assert_eq!((bits, flops), (0, 0));
-    // An XOR tree has one gate less than its fan-in. Each of the 15 SMs has five trees, with fan-ins of 10,
-    // 10, 10, 9 and 9, so it has 10 + 10 + 10 + 9 + 9 - 5 = 43 gates.
+    // Expected number of gates. An XOR tree has one gate less than its fan-in. Each of the 15 SMs has five
+    // trees with fan-ins of 10, 10, 10, 9 and 9, which is 10 + 10 + 10 + 9 + 9 - 5 = 43 gates per SM.
     let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
     assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
     let mut fan_ins = Vec::new();
@@ -98,9 +98,9 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
-/// Compares an L1 that performs four lookups per cycle with one that performs a single lookup. Each further
-/// lookup adds comparators, a port to the tags and a port to the sectors. The data array and the table of
-/// pending loads do not change.
+/// Compares two L1s, which perform four lookups per cycle and one lookup per cycle. Each lookup after the
+/// first adds comparators, a port to the tags and a port to the sectors. The data array and the table of
+/// pending loads must not change.
 #[test]
 fn further_lookups_add_ports_and_logic_and_no_storage() {
     let one = fermi(&["l1-sectored"], &[]);
@@ -156,8 +156,8 @@ fn what_only_the_other_design_has_stands_as_less() {
     assert_eq!(missing.um2, 0.0);
 }
 
-/// Checks the storage that decoupled tags add. The field widths are those of li2015 section 4.1, with one
-/// exception. The free-line counter has a third bit, because it starts at 4.
+/// Checks the number of bits that decoupled tags add. The field widths are those of li2015 section 4.1,
+/// except for the free-line counter, which has a third bit because it starts at 4.
 #[test]
 fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     let decoupled = fermi(&["decoupled"], &[]).against(&fermi(&[], &[]));
@@ -166,8 +166,8 @@ fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     assert!(l1.flops <= 2 && l1.um2 > 0.0, "{l1:?}");
 }
 
-/// Checks the storage of a Fetch and Replacement Cache (FRC, candel2018 section 4): its lines are the only
-/// array bits that the design adds.
+/// Checks the number of array bits that a Fetch and Replacement Cache (FRC, candel2018 section 4) adds. They
+/// must be the bits of its lines alone; all other storage of the FRC consists of flip-flops.
 #[test]
 fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
     let lines = 16;

@@ -35,18 +35,18 @@ pub struct ParameterShape {
     pub bytes: usize,
 }
 
-/// Size of an address in bytes: supported PTX files use 64-bit addresses.
+/// Size of an address in bytes. All supported PTX files use 64-bit addresses.
 const ADDRESS_BYTES: usize = 8;
 
 impl LaunchFile {
-    /// Checks every launch. Its kernel must be in its PTX file and accept the launch's shape, and the
-    /// arguments must match the parameters in number, size and kind. `kernels_of` lists the kernels of a PTX
-    /// file, and `sm_shared_bytes` is the shared memory of an SM.
+    /// Checks every launch. The kernel of a launch must be in the stated PTX file and accept the shape of the
+    /// launch, and the arguments must match the parameters in number, size and kind. `kernels_of` lists the
+    /// kernels of a PTX file, and `sm_shared_bytes` is the shared memory of an SM.
     ///
     /// Signedness is not compared, because compilers do not preserve it: an `i32` is accepted for a `.u32`.
     ///
     /// # Errors
-    /// Lists every launch and argument that does not match.
+    /// Returns an error that lists all launches and arguments that do not match.
     pub fn check_kernels<'k>(
         &self,
         sm_shared_bytes: u32,
@@ -173,21 +173,22 @@ impl ParameterShape {
         }
     }
 
-    /// Names of the launch-file types that an element of the parameter accepts.
+    /// Returns the element types of launch files that the parameter accepts for one of its elements, by name.
     fn element_names(&self) -> Vec<&'static str> {
         let all = ElementType::ALL.into_iter();
         let fitting = all.filter(|&element| self.suits(Kind::Value(element)) == Some(true));
         fitting.map(ElementType::name).collect()
     }
 
-    /// True if the parameter accepts the argument: their sizes are equal, and all values of the argument are
-    /// of the right kind. A real number, for example, is the wrong kind for an integer.
+    /// True if the parameter accepts the argument. The sizes must be equal, and every value of the argument
+    /// must be of the right kind; a real number, for example, is the wrong kind for an integer.
     fn takes(&self, argument: &Argument) -> bool {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // A parameter declared as an array of bytes may be larger than the argument. This happens if
-                // the last members of a struct are empty, because its last bytes then hold no value.
+                // A parameter declared as an array of bytes may be larger than the argument, because the last
+                // members of a struct may be empty. No value of the argument then corresponds to the last
+                // bytes of the parameter.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,
@@ -201,9 +202,9 @@ impl ParameterShape {
         }
     }
 
-    /// Compares a value of an argument with the element type of the parameter. Returns true if the value can
-    /// be an element, and false if it has the size of an element but is of a different kind. Returns `None`
-    /// if the sizes differ: the value then covers part of an element or several elements.
+    /// Compares a value of an argument with the element type of the parameter. If value and element have the
+    /// same size, returns true if they are of the same kind, and false otherwise. If the sizes differ,
+    /// returns `None`, because the value covers a part of an element or several elements.
     fn suits(&self, kind: Kind) -> Option<bool> {
         let (bytes, is_real) = match kind {
             Kind::Address => (ADDRESS_BYTES, false),

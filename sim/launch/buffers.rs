@@ -13,8 +13,8 @@ use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
-/// Buffer that the launch file declares. A property is `None` if it could not be read. Other tables of the
-/// file may refer to a buffer even if its declaration breaks a rule.
+/// Buffer that the launch file declares, possibly with errors. A property that could not be read is `None`.
+/// The buffer is recorded in any case, because other tables of the file may refer to it.
 pub(super) struct DeclaredBuffer {
     pub name: String,
     /// Element type of the buffer, as written in the file.
@@ -216,7 +216,7 @@ pub(super) fn read_init(
         }
         (Some(("random", inner)), None) => read_random(&inner, element, problems),
         (Some(("file", inner)), None) => read_file(scope, &inner, element, problems),
-        // No problem is reported here, because the unknown key of the table has already been reported.
+        // The table has a single key, which is unknown. `Node::table` has already reported this.
         (Some(_), None) => None,
         _ => {
             problems.refuse(&node.place, forms);
@@ -266,7 +266,8 @@ fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_
     let low = low.and_then(|node| read_number(&node, element, problems));
     let high_node = table.require("high", problems);
     let high = high_node.as_ref().and_then(|node| {
-        // The range excludes `high`, so `high` may be one larger than the largest value of the type.
+        // The upper bound `high` is excluded from the range, so it may be one larger than the largest value
+        // of the type.
         match (node.number(), element.integer_range()) {
             (Some(Number::Integer(end)), Some((_, last))) if end == last + 1 => Some(Number::Integer(end)),
             _ => read_number(node, element, problems),

@@ -1,11 +1,11 @@
 //! Expressions in launch files: strings such as `"= div_ceil(n, 256)"`, which are computed from the values of a
 //! problem size.
 //!
-//! A single name is an expression, and its value may be of any type. The binary operators `+` and `-` have
-//! the lowest precedence, followed by `*`, `/` and `%`; the unary `-` has the highest. An operation on two
-//! integers gives an integer, which must fit in 64 bits. A division of two integers must have no remainder,
-//! so that no value is rounded unnoticed. If an operand is a real number, the result is a real number. If an
-//! operand of `+` is a text, the operands are concatenated as text.
+//! The simplest expression is a single name; its value may be of any type. The binary operators `+` and `-`
+//! have the lowest precedence, followed by `*`, `/` and `%`; the unary `-` has the highest. An operation on
+//! two integers gives an integer, which must fit in 64 bits. A division of two integers must have no
+//! remainder, so that no value is rounded unnoticed. If an operand is a real number, the result is a real
+//! number. If an operand of `+` is a text, the operands are concatenated as text.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -71,7 +71,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads all characters up to the first one that does not satisfy `is_part`.
+    /// Reads characters as long as they satisfy `is_part`, and returns them. Also skips the blanks that
+    /// follow.
     fn take_while(&mut self, is_part: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|next| !is_part(next)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);

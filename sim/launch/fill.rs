@@ -1,4 +1,4 @@
-//! Initial contents of buffers, and expected contents of outputs.
+//! Computes the initial contents of buffers and the expected contents of outputs.
 
 use std::collections::BTreeMap;
 
@@ -94,14 +94,14 @@ impl Buffer {
         Array::from_bytes(self.element, bytes)
     }
 
-    /// Returns the view that selects one field in every struct of the buffer.
+    /// Returns the view that selects the given field in every struct of the buffer.
     fn field(&self, buffer: BufferId, field: &Field) -> View {
         let (element, start, stride) = (field.element, field.offset, StructType::bytes(&self.fields));
         View { buffer, element, start, stride, bytes: element.bytes(), count: self.bytes() / stride }
     }
 
-    /// Returns the sections of the buffer that messages name separately, each with its name. They are the
-    /// fields of its structs, or the whole buffer if its elements are scalars.
+    /// Returns the sections of the buffer that have their own names in messages, each with its name. If the
+    /// elements are structs, the sections are the fields; otherwise there is one section, the whole buffer.
     pub(crate) fn parts(&self, buffer: BufferId) -> Vec<(String, View)> {
         let fields = self.fields.iter();
         let fields: Vec<_> =
@@ -196,8 +196,8 @@ mod tests {
         let mut random = SplitMix(7);
         let high = f64::from(1.0_f32.next_up());
         for _ in 0..100 {
-            // `high` is the smallest `f32` above 1, so rounding to `f32` gives either 1 or `high`. Since
-            // `high` is excluded, only 1 remains.
+            // `high` is the smallest `f32` above 1. A number between 1 and `high` is rounded to one of the
+            // two, and `high` itself is excluded from the range, so the result is always 1.
             assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
         }
     }

@@ -1,5 +1,5 @@
-//! Reads the key `iteration` of a step: named numbers that change from one iteration to the next, for use in
-//! launch arguments.
+//! Reads the key `iteration` of a step. It defines named numbers that change from one iteration to the next
+//! and that launch arguments can use.
 
 use golden::reference::ElementType;
 

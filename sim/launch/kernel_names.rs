@@ -18,7 +18,7 @@ impl LaunchFile {
     /// mangled name if they match only one kernel.
     ///
     /// # Errors
-    /// Lists every name that matches no kernel or several.
+    /// Returns an error that lists all names that match no kernel or several kernels.
     pub fn resolve_kernels(&mut self, kernels: &BTreeMap<PathBuf, Vec<String>>) -> Result<(), LaunchError> {
         let (path, text) = (self.path.clone(), self.text.clone());
         let mut problems = Problems::new(&path, &text);
@@ -38,8 +38,8 @@ impl LaunchFile {
 struct Kernels<'k> {
     names: HashSet<&'k str>,
     all: &'k [String],
-    /// Mangled name, demangled name, and components of the demangled name of each kernel. Computed at the
-    /// first launch that does not use a name from the PTX file.
+    /// Mangled name, demangled name, and components of the demangled name of each kernel. They are computed
+    /// when a launch first uses a name that is not in the PTX file.
     spelled: OnceCell<Vec<(&'k str, String, ParsedName)>>,
 }
 
@@ -100,7 +100,8 @@ fn demangle(name: &str) -> String {
     let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z"));
     let spelled = symbol.and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::default()).ok());
     let spelled = spelled.unwrap_or_else(|| name.to_owned());
-    // A demangled template starts with its return type, which is `void` for a kernel.
+    // The demangled name of a function template begins with its return type. For a kernel this is `void`,
+    // which is removed.
     spelled.strip_prefix("void ").map_or(spelled.clone(), str::to_owned)
 }
 
@@ -136,8 +137,8 @@ impl ParsedName {
     }
 }
 
-/// Splits off the bracketed group at the end of a text. Returns the text before the group, and the contents
-/// of the group.
+/// If the text ends in a group in brackets, such as `(int)`, returns the text before the group and the
+/// contents of the group. Otherwise returns the whole text.
 fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
     let Some(inner) = text.strip_suffix(close) else { return (text, None) };
     let mut depth = 1;

@@ -160,7 +160,7 @@ fn read_texture_handle(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Proble
 }
 
 /// Reads an argument `{ buffer = "a", offset = 4096 }`, the address of an element in a buffer. The offset may
-/// depend on the iteration.
+/// change from one iteration of the step to the next.
 fn read_address(
     scope: &Scope<'_>,
     iterations: &Iterations,

@@ -270,9 +270,9 @@ pub struct KernelLaunch {
     /// Name of the kernel as written in the file. [`LaunchFile::resolve_kernels`] replaces it by the name in
     /// the PTX file.
     pub kernel: String,
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z, 1 to 1024 in total.
+    /// Shape of a CTA: number of threads in x, y and z, in total 1 to 1024.
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA, in bytes. The kernel's static shared memory is not included.
     pub shared_bytes: u32,
@@ -293,7 +293,7 @@ pub enum Argument {
     Buffer {
         /// Buffer to which the address points.
         buffer: BufferId,
-        /// Offset of the address from the start of the buffer in bytes, for each iteration.
+        /// Offset in bytes of the address from the start of the buffer, in each iteration.
         offset: Sequence,
     },
     /// Scalar value, or the elements of an array.
@@ -322,7 +322,7 @@ impl Argument {
         Self::Scalar(Array::zeros(ElementType::U64, 1))
     }
 
-    /// Size of the argument, in bytes. The padding after the last member of a struct is not included.
+    /// Size of the argument in bytes, without the padding that C adds after the last member of a struct.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -372,8 +372,8 @@ impl Argument {
 /// Elements of a buffer that are a result of the run and are compared or written to a file.
 #[derive(Debug)]
 pub struct Output {
-    /// Name of the output in messages: the buffer, the field, and the range of elements unless all elements
-    /// are selected.
+    /// Name of the output in messages. It consists of the buffer, the field if there is one, and the range of
+    /// elements unless all elements are selected.
     pub name: String,
     /// Elements of the output.
     pub view: View,
@@ -389,8 +389,8 @@ pub struct Output {
 /// Rule for comparing a result of the clocked machine with that of the functional interpreter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// The results are compared by this rule. Any rule other than [`Rule::Exact`] requires a reason in the
-    /// file.
+    /// The results are compared by this rule. The launch file must give a reason for any rule other than
+    /// [`Rule::Exact`].
     Rule(Rule),
     /// The results are not compared with the interpreter, only with the contents in [`Output::expect`].
     Reference,

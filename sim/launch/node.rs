@@ -10,12 +10,12 @@ use super::model::Number;
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Position of a value in a file, and its text.
+/// Position of a value in a file, and the text of the value.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Key path, such as `step[0].launch[1].grid`.
     pub path: String,
-    /// Value as written in the file, shortened to at most one line.
+    /// Text of the value as written in the file. A long value is shortened to one line.
     pub value: String,
     /// Range of bytes in the file.
     pub span: Range<usize>,
@@ -160,7 +160,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Formats a scalar value of TOML; an array is not written out.
+/// Formats a scalar value of TOML. For an array or a table, returns only the name of its type.
 fn format_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Integer(integer) => integer.as_str().to_owned(),

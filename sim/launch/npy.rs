@@ -123,8 +123,8 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     Ok(Array::from_bytes(element, data))
 }
 
-/// Checks the nesting depth of brackets in the header. The time that the library takes to parse a header
-/// grows exponentially with this depth.
+/// Checks how deeply brackets are nested in the header. The library must not parse a header with deep
+/// nesting, since its parsing time grows exponentially with the depth.
 fn check_nesting(mut bytes: impl Read) -> io::Result<impl Read> {
     let mut read = Vec::new();
     bytes.by_ref().take(MAGIC).read_to_end(&mut read)?;

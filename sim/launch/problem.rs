@@ -44,7 +44,7 @@ pub enum LaunchError {
 pub struct Problem {
     /// Message that states the key, its value, the legal values and the reason.
     pub message: String,
-    /// Help text: names similar to the given one, or all legal names.
+    /// Help text: existing names that are similar to the given name, or all legal names.
     #[help]
     pub help: Option<String>,
     /// Line number, counted from 1.
@@ -110,8 +110,8 @@ impl<'a> Problems<'a> {
     pub fn document<'t>(&mut self, text: &'t str) -> Option<Spanned<DeTable<'t>>> {
         let errors = match DeTable::parse(text) {
             Ok(document) => return Some(document),
-            // All syntax errors are reported, except in a very long file. Such a file is probably not TOML at
-            // all and would have too many errors, so only the first is reported.
+            // All syntax errors of a file are reported, unless it is very long. A very long file is probably
+            // not TOML at all and would cause too many errors, so only the first error is reported.
             Err(_) if text.len() <= MAX_RECOVERED_BYTES => DeTable::parse_recoverable(text).1,
             Err(first) => vec![first],
         };
@@ -126,8 +126,8 @@ impl<'a> Problems<'a> {
         self.list.push(RawProblem { span, message, help });
     }
 
-    /// Reports that the value at `place` is illegal. `expected` describes the legal values and the reason why
-    /// no other values are legal.
+    /// Reports that the value at `place` is illegal. The message ends with `expected` and the text of
+    /// `expected`, which states the legal values and the reason for the restriction.
     pub fn refuse(&mut self, place: &Place, expected: impl Display) {
         self.refuse_with_help(place, expected, None);
     }

@@ -28,8 +28,8 @@ pub(super) struct Scope<'a> {
     pub buffers: Vec<buffers::DeclaredBuffer>,
     /// Index of each buffer by name.
     pub numbers: HashMap<String, usize>,
-    /// Default PTX file, for launches that name no PTX file. `None` if the launch file states no default.
-    /// `Some(None)` if the stated default is invalid.
+    /// PTX file for launches that name no PTX file. `None` if the launch file states no such default, and
+    /// `Some(None)` if it states an invalid one.
     pub ptx: Option<Option<PathBuf>>,
     /// Paths of the data files that have been read so far.
     pub data: RefCell<Vec<PathBuf>>,

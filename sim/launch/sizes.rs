@@ -5,8 +5,9 @@
 //!
 //! The path of a size has the name of the size as its last component, as if the size were a file. For
 //! example, `kernels/syrk/small` and `kernels/syrk/launch.toml/small` both select the size `small` of
-//! `kernels/syrk/launch.toml`. If the launches of a size differ in more than values, the size has its own
-//! file, such as `kernels/fwt/small.toml`. The path `kernels/fwt/small` selects this file as well.
+//! `kernels/syrk/launch.toml`. Some sizes need different launches, not only different values. Such a size has
+//! its own launch file, for example `kernels/fwt/small.toml`. The path `kernels/fwt/small` selects this file
+//! as well.
 //!
 //! A path can also give values: `kernels/syrk/rows=100,columns=64` replaces two values of the main size, and
 //! `kernels/syrk/small,rows=100` replaces one value of the size `small`.
@@ -34,9 +35,9 @@ const SIZE: &str = "size";
 /// Maximum length of a chain of values in which each value is computed from the next one.
 const MAX_CHAIN: usize = 64;
 
-/// Splits the path of a launch file. Returns the path of the file on disk, and the last component of the path
-/// if it selects a problem size or gives values, such as `small,n=100`. This component is `None` for the main
-/// size, and if there is no such file.
+/// Splits the path of a launch file. Returns the path of the file on disk, and the last component of the
+/// given path if this component selects a problem size or gives values, such as `small,n=100`. The second
+/// result is `None` for the main size, and also if there is no launch file at this path.
 #[must_use]
 pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     let main = path.join(MAIN);
@@ -61,8 +62,8 @@ pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-/// Splits the last component of a path into the name of a problem size and the given values:
-/// `small,n=100,m=64` into `small` and `n=100,m=64`. At least one of the two results is present.
+/// Splits the last component of a path into the name of a problem size and the values that it gives. For
+/// example, `small,n=100,m=64` is split into `small` and `n=100,m=64`. One of the two results may be absent.
 #[must_use]
 pub fn split_values(name: &str) -> (Option<&str>, Option<&str>) {
     match name.split_once(',') {
@@ -107,8 +108,8 @@ impl LaunchFile {
     }
 }
 
-/// Returns the names in the table `[size]` of a launch file, in file order. They are the names of the problem
-/// sizes if `are_sizes` is true, and the names of the values otherwise.
+/// Returns names in the table `[size]` of a launch file, in file order: the names of the problem sizes if
+/// `are_sizes` is true, otherwise the names of the values.
 fn names(file: &Path, are_sizes: bool) -> Result<Vec<String>, LaunchError> {
     let text = read_text(file)?;
     let mut problems = Problems::new(file, &text);
@@ -125,8 +126,9 @@ pub(super) fn read_text(file: &Path) -> Result<String, LaunchError> {
     Content::Launch.read(file).map_err(|reason| LaunchError::Unreadable { path: file.to_owned(), reason })
 }
 
-/// Applies `read` to the document in `text`, in which each expression has been replaced by its value in the given
-/// problem size. The size is the last part of a path, as [`locate`] returns it; `None` selects the main size.
+/// Applies `read` to the document in `text`, in which each expression has been replaced by its value in the
+/// given problem size. `size` is the last component of a path, as returned by [`locate`]; `None` selects the
+/// main size.
 ///
 /// # Errors
 /// Fails if the text is not TOML, breaks a rule of sizes, or if `read` adds problems.
@@ -143,8 +145,8 @@ pub(super) fn with_expanded<R>(
     problems.or(result)
 }
 
-/// Results of the expressions of a document as TOML, in the order of the document. The expanded document
-/// refers to these texts.
+/// Results of all expressions of a document as TOML, in the order of the document. They are stored here
+/// because the expanded document borrows their text.
 type Results = OnceCell<Vec<String>>;
 
 /// Removes the table of sizes from a document, and replaces each expression by its value in the given problem
@@ -184,8 +186,8 @@ struct Declared<'d, 't> {
     value: &'d Spanned<DeValue<'t>>,
 }
 
-/// Returns the values of a problem size by name. A value that the size does not replace is that of the main
-/// size.
+/// Returns the values of a problem size by name. If the size does not replace a value, it has the same value
+/// as in the main size.
 fn declare<'d, 't>(
     sizes: Option<&'d Spanned<DeValue<'t>>>,
     size: Option<&str>,
@@ -300,26 +302,30 @@ fn read_value<'d>(
     }
 }
 
-/// Values of a problem size, which are computed when an expression first names them.
+/// Evaluator of the values of a problem size. A value is computed when an expression uses its name for the
+/// first time.
 struct Values<'d, 't, 'p, 'f> {
     declared: &'d BTreeMap<&'d str, Declared<'d, 't>>,
-    /// Values computed so far or given in the path. `None` for a value whose problem has been reported.
+    /// Values computed so far, and values given in the path. An entry is `None` if a problem with this value
+    /// has been reported.
     computed: BTreeMap<&'d str, Option<Value>>,
-    /// Names of the values that are being computed; each value needs the next value in the list.
+    /// Names of the values that are being computed at the moment. Each of them needs the next one in the
+    /// list.
     chain: Vec<&'d str>,
     /// Names that an expression has used.
     used: BTreeSet<&'d str>,
-    /// True if every declared value must be used by an expression. False if the path gives values: a given
-    /// value may replace an expression, and the values in that expression may then be unused.
+    /// True if it is an error when no expression uses a declared value. False if the path gives values,
+    /// because a given value may replace the only expression that uses another value.
     needs_use: bool,
     problems: &'p mut Problems<'f>,
 }
 
-/// Error text of a value for which a problem has already been reported.
+/// Text of an error that has already been reported as a problem, so that it is not reported again.
 const REPORTED: String = String::new();
 
 impl<'d> Values<'d, '_, '_, '_> {
-    /// Returns the value of a name. The error is [`REPORTED`] if a problem has been added for it.
+    /// Returns the value with the given name. If a problem has been reported for this value, the error is
+    /// [`REPORTED`].
     fn look_up(&mut self, name: &str) -> Result<Value, String> {
         let declared = self.declared;
         let Some((&name, value)) = declared.get_key_value(name) else {
@@ -382,8 +388,8 @@ impl<'d> Values<'d, '_, '_, '_> {
         Ok(value)
     }
 
-    /// Appends the results of all expressions in a value of the file, as TOML. If an expression has no
-    /// result, reports a problem and returns false.
+    /// Computes all expressions in a value of the file and appends the results to `results`, as TOML. If an
+    /// expression has no result, reports a problem and returns false.
     fn evaluate_all(&mut self, value: &Spanned<DeValue<'_>>, results: &mut Vec<String>) -> bool {
         match value.get_ref() {
             DeValue::String(text) if text.starts_with('=') => match self.of(value.get_ref(), false) {
@@ -436,8 +442,8 @@ fn replace<'t>(value: &mut Spanned<DeValue<'t>>, results: &mut impl Iterator<Ite
     }
 }
 
-/// Sets the text position of a value, and of all elements of an array, to `span`. This is the position of the
-/// expression that gave the value.
+/// Sets the text position of a value, and of all elements of an array, to `span`. The value is the result of
+/// an expression, and `span` is the position of that expression.
 fn move_to<'t>(value: Spanned<DeValue<'t>>, span: &Range<usize>) -> Spanned<DeValue<'t>> {
     let mut value = value.into_inner();
     if let DeValue::Array(elements) = &mut value {

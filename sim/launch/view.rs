@@ -45,7 +45,8 @@ impl View {
         Array::from_bytes(self.element, bytes)
     }
 
-    /// Returns the selected elements of an array. If the view selects all elements, nothing is copied.
+    /// Returns the elements of an array that the view selects. If the view selects all elements, the array is
+    /// borrowed instead of being copied.
     pub fn of_array(self, array: &Array) -> Cow<'_, Array> {
         match self.element == array.element() && self.count == array.len() {
             true => Cow::Borrowed(array),
@@ -56,7 +57,8 @@ impl View {
     /// True if there is a byte that both views select.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |a: Range<usize>, b: Range<usize>| a.start < b.end && b.start < a.end;
-        // Views of the same buffer have the same stride, so element indices of the two views can be compared.
+        // Views of the same buffer have the same stride. The ranges of their element indices can therefore be
+        // compared.
         let elements = |view: &Self| view.start / view.stride..view.start / view.stride + view.count;
         let field = |view: &Self| view.start % view.stride..view.start % view.stride + view.bytes;
         self.buffer == other.buffer && meet(elements(self), elements(other)) && meet(field(self), field(other))

@@ -36,9 +36,9 @@ impl Clocked<'_> {
         self.run_text(&self.text(cached)?)
     }
 
-    /// Measures the metrics of the loads of every kernel, with hits as this machine counts them. A load that
-    /// waits for a pending fill counts as a hit, because it sends no request to the L2. `tick` is called
-    /// after each run.
+    /// Measures the metrics of the loads of every kernel, with the hits that the clocked machine counts. A
+    /// load that waits for a pending fill also counts as a hit, because it sends no request of its own to the
+    /// L2. `tick` is called after each run.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].

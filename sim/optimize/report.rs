@@ -68,7 +68,8 @@ struct LoadMeasurement {
     load: usize,
     accesses: u64,
     hits: u64,
-    /// Hits that the untimed model counts. Given only if `hits` comes from the clocked machine.
+    /// Number of hits in the untimed model. Present only if the number `hits` was measured on the clocked
+    /// machine.
     untimed_hits: Option<u64>,
     sectors: u64,
     t_on: u64,
@@ -103,7 +104,7 @@ struct Edge {
     weight: f64,
 }
 
-/// Result of an extreme choice: all loads cached, or none.
+/// Result of one of the two extreme choices: all loads cached, or none cached.
 #[derive(Debug, Serialize)]
 struct Extreme {
     objective: f64,
@@ -113,7 +114,7 @@ struct Extreme {
 #[derive(Debug, Serialize)]
 struct Solution<'a> {
     method: Method,
-    /// L2 traffic that the choice saves compared with caching no load, in bytes, according to the traffic
+    /// L2 traffic in bytes that this choice saves compared with caching no load, as predicted by the traffic
     /// reduction graph. `null` if the method made no choice.
     objective: Option<f64>,
     /// L2 traffic with this choice in bytes, according to the model of the caches.

@@ -40,7 +40,7 @@ struct Kernel {
 #[derive(Debug)]
 struct Launch {
     recording: Recording,
-    /// For each load in the recording, its number in the PTX file; `None` if its cache operator cannot be
+    /// Number in the PTX file of each load of the recording. `None` for a load whose cache operator cannot be
     /// chosen.
     numbers: Vec<Option<usize>>,
 }
@@ -82,8 +82,8 @@ impl Subject {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Returns, for each load whose cache operator can be chosen, its number of line requests over all
-    /// launches.
+    /// Returns the number of line requests, summed over all launches, for each load whose cache operator can
+    /// be chosen.
     #[must_use]
     pub fn lines_asked(&self) -> BTreeMap<usize, u64> {
         let mut lines = BTreeMap::new();
@@ -93,7 +93,7 @@ impl Subject {
         lines
     }
 
-    /// Number of runs, each with one or two loads cached, that [`Subject::characterise`] evaluates.
+    /// Number of runs that [`Subject::characterise`] evaluates. Each run caches one or two loads.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.kernels.iter().map(|kernel| kernel.runs().len()).sum()
@@ -115,9 +115,9 @@ impl Subject {
         self.kernels.iter().map(untimed).collect()
     }
 
-    /// Computes the metrics of the loads of every kernel, where the function `hits` returns the hits of a
-    /// run. The arguments of `hits` are the name of a kernel and the numbers of the two cached loads. The two
-    /// numbers are equal if only one load is cached.
+    /// Computes the metrics of the loads of every kernel. The function `hits` must return the number of hits
+    /// in a run that caches certain loads. The arguments of `hits` are the name of a kernel and the numbers
+    /// of the two cached loads. The two numbers are equal if only one load is cached.
     ///
     /// # Errors
     /// Returns the first error of `hits`.
@@ -140,8 +140,8 @@ impl Subject {
 }
 
 impl Kernel {
-    /// Returns the two cached loads of each run. The first runs cache only one load, which is returned twice.
-    /// The remaining runs cache two different loads.
+    /// Returns the two cached loads of each run. In the first runs only one load is cached, so both entries
+    /// are this load. The remaining runs have two different loads.
     fn runs(&self) -> Vec<[usize; 2]> {
         let all = &self.candidates;
         let pairs = Triangle::<u64>::pairs(all.len()).map(|(i, j)| [all[i], all[j]]);
@@ -180,8 +180,9 @@ impl Launch {
         self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
     }
 
-    /// Returns, for each load of the recording, true if the L1 caches it. `is_cached` decides this for the
-    /// loads whose operator can be chosen. All other loads are cached or bypassed as in the recorded program.
+    /// Returns for each load of the recording whether the L1 caches it. For loads whose operator can be
+    /// chosen, the function `is_cached` decides. All other loads are cached or bypass the L1 as in the
+    /// recorded program.
     fn cached_loads(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
         let loads = self.recording.loads().iter();
         self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()

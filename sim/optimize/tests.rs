@@ -103,9 +103,9 @@ fn every_load_has_a_decision_with_its_reason() {
     let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
-        // A streaming load has no hits in the L1, so a whole line costs the same traffic whether it is cached
-        // or bypassed. The stream ends after an eighth of a line: there, caching fetches three additional
-        // sectors (96 bytes).
+        // A streaming load has no hits in the L1. For a complete line, caching and bypassing cost the same
+        // traffic. The stream ends after an eighth of a line; for this line, caching fetches three sectors
+        // (96 bytes) more than bypassing.
         assert_eq!(decisions.iter().map(|d| d.operator).collect::<Vec<_>>(), [Some(Operator::Cg); 2]);
         assert!(decisions.iter().all(|d| d.reason.contains("saves -96 bytes")), "{decisions:?}");
     }

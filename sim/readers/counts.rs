@@ -40,7 +40,7 @@ pub struct ArrayCount {
     pub storage: Storage,
     /// Number of rows of the memory.
     pub rows: u32,
-    /// Number of elements per row of the memory.
+    /// Number of elements in a row of the memory.
     pub columns: u32,
     /// Width of one element of the memory, in bits.
     pub cell_bits: u32,
@@ -48,10 +48,10 @@ pub struct ArrayCount {
     pub reads: u32,
     /// Maximum number of writes per cycle.
     pub writes: u32,
-    /// Extent of one access to the memory: a whole row, a single element, or one element in each accessed
-    /// bank.
+    /// Part of the memory that one access reads or writes: a whole row, a single element, or one element in
+    /// each of the accessed banks.
     pub access: Access,
-    /// Number of reads and writes since reset.
+    /// Number of reads and writes of the memory since reset.
     #[serde(skip)]
     pub accesses: Accesses,
 }
@@ -119,7 +119,8 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    /// Builds the counts of a scope, and of all scopes inside it. The data are moved out of the tree.
+    /// Builds the counts of a scope and of all scopes inside it. The counted data are moved out of the tree
+    /// `scopes`.
     fn of_scope(scopes: &mut Scopes<ScopeCounts>, scope: usize) -> Self {
         let node = &mut scopes.nodes[scope];
         let block = node.name();
@@ -153,8 +154,8 @@ impl Describe for Counter {
     fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
-    // Probes and statistics are not hardware and are not counted. Their scope is still recorded: the scopes
-    // of all items determine which scopes enclose the whole hardware block.
+    // Probes are not hardware, so they are not counted. Their scope is still recorded: the scopes of all
+    // described items determine which scopes enclose the whole hardware block.
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

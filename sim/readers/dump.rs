@@ -1,5 +1,6 @@
 //! # Dump: the state of a machine at one moment, as text
-//! Indented scopes with one line per value, for deadlock reports and `--print`:
+//! Formats the state of a machine as indented scopes with one line per value, for deadlock reports and
+//! `--print`:
 //!
 //! ```text
 //! machine
@@ -79,8 +80,8 @@ impl Dump {
         let paths = self.paths(0, ROOT);
         let below_root = format!("{ROOT}.{path}");
         let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
-            // Only the start of the misspelled path is compared with the known paths, because the cost of an edit
-            // distance is proportional to the product of the two lengths.
+            // If the misspelled path is long, only its start is compared with the known paths. The time to
+            // compute an edit distance is proportional to the product of the two lengths.
             let begins = &path[..path.floor_char_boundary(input::MAX_COMPARED_BYTES)];
             let distance = |full: &str| {
                 let short = full.strip_prefix("machine.").unwrap_or(full);

@@ -2,8 +2,8 @@
 //! Lists, in order of time, the ports and queues that had the request at their head. A port of a DRAM channel
 //! shows the number of a request but not its SM, and requests of different SMs may have the same number. A
 //! number at a DRAM port is therefore attributed to the followed request only under two conditions. First,
-//! the request must already have been seen in the same memory partition, at a port that shows the SM. Second,
-//! the request must be seen again, or still be seen, at a port that shows the SM.
+//! some port that shows the SM must have held the followed request earlier, in the same memory partition as
+//! the DRAM port. Second, some port that shows the SM must hold it at the same time or later.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ pub struct Stay {
     pub path: String,
     /// Start of the interval in ps.
     pub from: u64,
-    /// End of the interval in ps: the first time at which the request is gone. `None` if it is still there
-    /// when the dump ends.
+    /// Time in ps at which the request is no longer there, which ends the interval. `None` if the request is
+    /// still there at the end of the dump.
     pub to: Option<u64>,
     /// False if the port carries only the request's number and not its SM, so that it may be a request of
     /// another SM.

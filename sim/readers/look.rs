@@ -1,8 +1,8 @@
 //! # Look: display format of values
 //! States and kinds are displayed by name, single bits as logic levels, addresses and data in hexadecimal,
 //! and other values as decimal numbers. A bit mask is displayed in binary if it is short, and in hexadecimal
-//! if it is long. If the number of set bits matters more than their positions, this number is displayed
-//! instead. The format is chosen by the words in a signal's name, since a plain number carries no type.
+//! if it is long. Of some bit masks, only the number of set bits is displayed. The format is chosen by the
+//! words in a signal's name, since a plain number carries no type.
 
 use rtl::kernel::Field;
 use waves::signal::Display;
@@ -14,9 +14,9 @@ const SETS: &[&str] = &[
     "mask", "lanes", "fails", "hazard", "memory", "live", "storing", "busy", "open", "banks", "hits", "occupied",
     "writes", "blocked", "finished", "usable", "valid", "warps", "sharers", "got",
 ];
-/// Last words of signal names that indicate a bit mask of which only the number of set bits is displayed.
+/// Last words of signal names that indicate a bit mask for which only the number of set bits is displayed.
 const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
-/// Names of pipes. A signal with such a name is a bit mask of warps.
+/// Names of execution pipes. A signal with the name of a pipe is a bit mask of warps.
 const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];
 /// Maximum width in bits of a bit mask that is displayed in binary.
 const SHORT_SET: u32 = 16;

@@ -1,7 +1,7 @@
 //! # Readers of a machine's description
 //! Every hardware block lists its registers, memories, channels and logic once, in `describe`. This module
-//! contains the readers of these descriptions that produce output for users, and their helpers. A dump is a
-//! waveform file, except in `dump`.
+//! contains the readers of these descriptions that produce output for users, and their helpers. In this
+//! folder, "dump" means a waveform file, except in the module `dump`.
 //!
 //! | file       | content                                                                  |
 //! |------------|--------------------------------------------------------------------------|

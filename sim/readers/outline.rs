@@ -1,8 +1,8 @@
 //! # Outline: list of the signals of a machine
 //! Before a run, every hardware block is described once, and its values are merged into one tree of signals.
 //! From then on, a value is identified by its position in the description of its hardware block. Each
-//! [`Plan`] lists the signals in that order, so that sampling compares no names. The sequence of a hardware
-//! block's values must therefore never depend on its state.
+//! [`Plan`] lists the signals in that order, so that sampling compares no names. A hardware block must
+//! therefore always describe the same values in the same order, whatever its state.
 //!
 //! Statistics are in a separate scope `stat`. The elements of a memory become signals only if a glob names
 //! the memory with a bracket (`tags.entries[5]`). Scope `entries[5]` contains the fields of a row. If a row
@@ -49,13 +49,14 @@ struct Signals {
 /// Signals of one hardware block, in the order of its description.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// For each value outside memories, its signal; `None` if the signal is not selected.
+    /// Signal of each value outside memories; `None` if this signal is not selected.
     pub(super) values: Vec<Option<SignalId>>,
-    /// For each value, the number of consecutive values, starting with this one, that are not selected.
+    /// For each value, the number of consecutive values from this one on that are not selected; 0 for a
+    /// selected value.
     pub(super) unselected: Vec<u32>,
-    /// Hierarchical scopes of the hardware block, in the order in which `describe` declares them.
+    /// Scopes of the hardware block, which may be nested, in the order in which `describe` declares them.
     pub(super) spans: Vec<Span>,
-    /// For each memory, its elements with a selected signal.
+    /// For each memory, its elements in which at least one field is selected.
     pub(super) memories: Vec<Vec<CellPlan>>,
 }
 
@@ -66,7 +67,7 @@ impl Plan {
     }
 }
 
-/// Memory element with a selected signal.
+/// Memory element in which at least one field is selected.
 #[derive(Clone, Debug)]
 pub(super) struct CellPlan {
     pub(super) row: u32,
@@ -74,18 +75,20 @@ pub(super) struct CellPlan {
     pub(super) fields: Vec<Option<SignalId>>,
 }
 
-/// Scope inside a hardware block, with the position in the description at which the scope ends.
+/// Scope inside a hardware block, with the position at which its description ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
-    /// Number of consecutive table entries, starting with this scope, in which nothing is selected. `run_end`
-    /// is the position in the description after these entries.
+    /// Number of consecutive scopes with the same name (such as entries of a table), from this scope on, in
+    /// which nothing is selected. `run_end` is the position in the description at which the last of them
+    /// ends.
     pub(super) run: usize,
     pub(super) run_end: Position,
 }
 
-/// Position in the description of a hardware block: the numbers of values, scopes and memories before it.
+/// Position in the description of a hardware block, given by the number of values, of scopes and of memories
+/// before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) value: usize,
@@ -93,7 +96,8 @@ pub(super) struct Position {
     pub(super) memory: usize,
 }
 
-/// Positions of one hardware block's values and memories in the signal tree under construction.
+/// Record of where the values and memories of one hardware block are in the signal tree, while the tree is
+/// under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
     /// For each value, its scope and its index among the values of that scope.
@@ -101,11 +105,11 @@ struct Draft {
     /// For each memory, its scope and its index among the memories of that scope. `None` if no glob requests
     /// elements of the memory.
     memories: Vec<Option<(usize, usize)>>,
-    /// Hierarchical scopes of the hardware block, in the order in which `describe` declares them.
+    /// Scopes of the hardware block, which may be nested, in the order in which `describe` declares them.
     spans: Vec<Stretch>,
 }
 
-/// Section of a hardware block's description that belongs to one scope.
+/// Scope of a hardware block, with the section of the description that belongs to it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     name: &'static str,
@@ -118,7 +122,8 @@ struct Stretch {
 pub(super) struct Outline {
     pub(super) tree: Tree,
     scopes: Scopes<Signals>,
-    /// Drafts of all hardware blocks, indexed by clock domain and by number in the domain.
+    /// Drafts of all hardware blocks, indexed by the clock domain and by the number of the block in its
+    /// domain.
     drafts: Vec<Vec<Draft>>,
 }
 
@@ -171,7 +176,8 @@ impl Outline {
         Self { tree: build.finish(), scopes, drafts }
     }
 
-    /// Creates the plans of all hardware blocks, indexed by clock domain and by number in the domain.
+    /// Creates the plans of all hardware blocks, indexed by the clock domain and by the number of the block
+    /// in its domain.
     pub(super) fn plans(&self, selection: &Selection) -> Vec<Vec<Plan>> {
         let selected: Vec<Option<SignalId>> = self.tree.ids().map(|id| selection.contains(id).then_some(id)).collect();
         let plan = |draft: &Draft| self.plan(draft, &selected);
@@ -278,13 +284,13 @@ fn value_of_bytes(name: &'static str, bytes: &[u8]) -> Value {
 struct Elaborator<'a> {
     scopes: &'a mut Scopes<Signals>,
     globs: &'a [String],
-    /// Match state of the globs at the root, and after each scope on the current path. Empty if no scope may
-    /// be skipped.
+    /// State of matching the globs against scope names: at the root, and after each scope on the current
+    /// path. Empty if all scopes must be visited.
     trails: Vec<GlobMatches<'a>>,
     draft: Draft,
-    /// Indices of the open scopes, except scopes inside a skipped scope.
+    /// Indices of the scopes that are open at the moment. Scopes inside a skipped scope are not included.
     open: Vec<usize>,
-    /// Nesting depth inside the outermost skipped scope, counting that scope; 0 if no scope is being skipped.
+    /// Number of open scopes from the outermost skipped scope inward; 0 if no scope is being skipped.
     skipping: u32,
 }
 
@@ -308,16 +314,17 @@ impl Elaborator<'_> {
     /// scope.
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
-        // At this point it is unknown whether the scope is a table entry or an instance, so both names are
-        // tried.
+        // It is not known yet whether the scope is a table entry or an instance, so the globs are matched
+        // with both names.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
         self.trails.push(inside);
         true
     }
 
-    /// True if a glob names elements of this memory. Also true if a glob names the memory without a bracket:
-    /// such a glob selects nothing, but the error message can then suggest the elements.
+    /// True if a glob names elements of this memory. Also true if a glob names the memory without a bracket.
+    /// Such a glob selects nothing, but with the elements in the tree, the error message can suggest their
+    /// names.
     fn is_requested(&self, name: &str) -> bool {
         let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
         parts.into_iter().any(|part| match part.split_once('[') {
@@ -349,8 +356,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // Items inside a skipped scope are not recorded, so the current scope is recorded in their place.
-            // All items together determine which scopes enclose the whole hardware block.
+            // Items inside a skipped scope are not recorded. The current scope is recorded in their place,
+            // because the scopes of all items determine which scopes enclose the whole hardware block.
             self.scopes.here();
         }
     }

@@ -35,7 +35,8 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Glob that selects the table entries whose signals are read.
 const ENTRIES: &str = "**.flight[*]";
-/// Kinds of memory accesses whose reply carries a result, named as in the address unit: loads and atomics.
+/// Kinds of memory accesses whose reply carries a result, which are loads and atomics. The names are those in
+/// the address unit.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
 /// Number of warp slots per SM, for numbering the threads of the log.
 const WARPS: u64 = 64;
@@ -46,7 +47,7 @@ pub struct Pipeline {
     samples: Samples,
     cores: Vec<Core>,
     log: Log,
-    /// Period of the core clock in ticks.
+    /// Period of the core clock in ticks of the simulator.
     period: u64,
     /// Cycle in which the current samples were taken.
     cycle: Option<u64>,
@@ -101,8 +102,8 @@ impl Pipeline {
         self.walker.give(changed, blocks, &mut self.samples)
     }
 
-    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
-    /// code) has changed the machine directly, without sending beats.
+    /// Makes the next sample read the signals of every hardware block. This is necessary after the host code
+    /// of the simulator has changed the machine directly instead of sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -180,7 +181,7 @@ fn signal(tree: &Tree, scope: &str, name: &str) -> Option<SignalId> {
     scope.signals.iter().copied().find(|&id| tree.signal(id).name == name)
 }
 
-/// Signals of a result that is in flight to the register file.
+/// Signals of a result that is on its way from an execution pipe to the register file.
 struct Flight {
     warp: SignalId,
     pc: SignalId,
@@ -245,13 +246,14 @@ impl Signals {
     }
 }
 
-/// Instruction in flight that accesses device memory.
+/// Memory instruction in flight, which accesses device memory.
 struct Access {
     of: (u64, u64),
     line: u64,
     /// True while the address unit holds the instruction.
     in_unit: bool,
-    /// Number of outstanding replies; the instruction ends when all its beats have been answered.
+    /// Number of replies that the instruction still waits for. It ends when all of its beats have been
+    /// answered.
     left: u64,
 }
 
@@ -260,13 +262,14 @@ struct Core {
     sm: u64,
     operand_read: u64,
     signals: Signals,
-    /// Codes of the access kinds that end with a reply, as values of the address unit's signal `kind`. The
-    /// next field, `data`, is the code of a reply that carries data.
+    /// Values of the address unit's signal `kind` for the accesses that end with a reply. The next field,
+    /// `data`, is the value that stands for a reply with data.
     replied: Vec<u64>,
     data: u64,
-    /// For each warp, the log lines of its fetched instructions that have not been issued yet.
+    /// For each warp, the log lines of the instructions that were fetched but have not been issued yet.
     fetched: Vec<VecDeque<u64>>,
-    /// Warp whose pair of instructions was fetched in the previous cycle and is being decoded.
+    /// Warp for which a pair of instructions was fetched in the previous cycle. The pair is now being
+    /// decoded.
     decoding: Option<u64>,
     /// Warp whose pair of instructions was decoded in the previous cycle.
     decoded: Option<u64>,
@@ -317,8 +320,8 @@ impl Core {
             }
         }
         if let Some(warp) = self.decoding.take() {
-            // The decoded pair is now in the instruction buffer. At the end of a program, only the first
-            // instruction of the pair enters the buffer.
+            // The pair that was decoded in the previous cycle is now in the instruction buffer. At the end of
+            // a program, only the first instruction of the pair enters the buffer.
             self.flush(now + 1, warp, samples, log);
             self.decoded = Some(warp);
         }
@@ -339,8 +342,8 @@ impl Core {
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
-    /// Ends, as flushed, the log lines of instructions that are no longer in the instruction buffer of a
-    /// warp.
+    /// Ends the log lines of instructions that are no longer in the instruction buffer of a warp, and marks
+    /// these lines as flushed.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
         let left = self.buffer_occupancy(warp, samples);
         while self.fetched[warp as usize].len() > left {
@@ -352,8 +355,8 @@ impl Core {
 
     fn issue(&mut self, now: u64, of: (u64, u64), samples: &Samples, log: &mut Log) {
         let (warp, pc) = of;
-        // An instruction that was executed for only some of its lanes stays at the head of the instruction
-        // buffer and is issued again.
+        // If an instruction was executed for only some of its lanes, it remains at the head of the
+        // instruction buffer and is issued again later.
         if self.fetched[warp as usize].len() <= self.buffer_occupancy(warp, samples) {
             return;
         }
@@ -392,8 +395,8 @@ impl Core {
                 return true;
             }
             access.in_unit = false;
-            // The stage starts in the next cycle: the cycle in which the last beat is sent still belongs to
-            // the address unit.
+            // The stage `M` starts one cycle later, because the last beat was still in the address unit in
+            // the cycle in which it was sent.
             log.stage(now + 1, access.line, "M");
             if access.left == 0 {
                 log.end_line(now + 2, access.line, End::Retired);
@@ -420,7 +423,7 @@ impl Core {
     }
 }
 
-/// Way in which a log line ends, with its code in the Kanata format.
+/// Way in which an instruction's log line ends; the value is the code in the Kanata format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Retired = 0,

@@ -7,8 +7,8 @@
 /// by its index in the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestPort {
-    /// Path of the port or queue, without the outermost scope and the signal name `id`. An example is
-    /// `sm0.l1.mem_rsp`.
+    /// Path of the port or queue, without the name of the outermost scope and without the signal name `id`,
+    /// for example `sm0.l1.mem_rsp`.
     pub(super) path: String,
     /// Signal that carries the request number.
     pub(super) id: usize,
@@ -21,7 +21,7 @@ pub(super) struct RequestPort {
 /// Way to find the SM to which a request at a port or queue belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
-    /// The port serves only this SM.
+    /// The port serves only the SM with this number.
     Fixed(u64),
     /// The value of the signal with this index is the number of the SM.
     Signal(usize),
@@ -41,8 +41,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
             "head_id" => find(format!("{scope}.head_valid"))?,
             "id" => {
                 let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
-                // Signal that is nonzero while a request is present: `valid` at a port, `kind` for a command,
-                // and the number of entries, `level`, at a queue.
+                // Finds the signal that is nonzero while a request is present. This is `valid` at a port,
+                // `level` (the number of entries) at a queue, and `kind` for a command.
                 let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
                 let is_oldest = scope.ends_with(".oldest");
                 let [valid, level, kind] = ways.map(find);
@@ -53,8 +53,9 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
         let short = scope.split_once('.').map_or(scope, |(_, below)| below);
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
-            // The signal `sm` takes precedence over the SM in the path: an L1 that supplies other L1s
-            // receives their requests at a port of its own SM, and this port has a signal `sm`.
+            // If there is a signal `sm`, it takes precedence over the SM in the path. An L1 that supplies
+            // other L1s receives their requests at a port in its own SM; there, the signal `sm` shows which
+            // SM sent the request.
             (_, Some(signal)) => SmSource::Signal(signal),
             (Some(sm), None) => SmSource::Fixed(sm),
             (None, None) => SmSource::Unknown,

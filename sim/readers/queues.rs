@@ -1,7 +1,7 @@
 //! # Queues: the waiting entries of a machine
-//! Lists every nonempty queue and channel with its oldest entry, for the report on a machine that hangs. A
-//! scope is treated as a queue if it has a register or probe `level`. Its oldest entry is the head of the
-//! channel, the component `oldest`, or `slot[0]`.
+//! Lists the queues and channels that are not empty, each with its oldest entry, for the report on a machine
+//! that hangs. A scope is treated as a queue if it has a register or probe `level`. Its oldest entry is the
+//! head of the channel, the component `oldest`, or `slot[0]`.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -77,8 +77,8 @@ impl Reader {
     }
 }
 
-/// Formats fields: states, and numbers that are not zero. Of several fields with the same name, such as the
-/// addresses of all lanes, only the first is included.
+/// Formats the fields that have named states or nonzero values. If several fields have the same name, such as
+/// the addresses of all lanes, only the first is included.
 fn format_fields(fields: &[Field]) -> String {
     let mut seen = HashSet::from(["valid", "level", "data"]);
     let fields = fields.iter().filter(|field| seen.insert(field.name));

@@ -39,7 +39,8 @@ impl Readback {
     /// # Errors
     /// Fails if the file is not a readable dump.
     pub fn of(path: &Path) -> Result<Self, Unreadable> {
-        // The metadata are read first, because the library panics if the file does not exist.
+        // The file's metadata are read before the library opens it, because the library panics if the file
+        // does not exist.
         match std::fs::metadata(path) {
             Err(error) => Err(unreadable(path, error.to_string())),
             Ok(there) if there.is_dir() => Err(unreadable(path, "it is a directory".to_owned())),
@@ -96,7 +97,7 @@ impl Readback {
         for at in needed {
             let Some(signal) = self.wave.get_signal(self.variables[at].1) else { continue };
             let changes = signal.iter_changes().filter_map(|(time, value)| {
-                // A value with unknown bits cannot be parsed as a number and becomes `None`.
+                // A value with unknown bits cannot be parsed as a number, so the change is dropped.
                 let digits = value.to_bit_string().unwrap_or_default();
                 Some((*times.get(time as usize)?, u64::from_str_radix(&digits, 2).ok()?))
             });
@@ -151,8 +152,8 @@ fn unreadable(path: &Path, reason: String) -> Unreadable {
     Unreadable { path: path.to_owned(), reason }
 }
 
-/// Returns the path of a signal. The library returns `table.[5]` for an entry of a table, which is changed to
-/// `table[5]`.
+/// Returns the path of a signal. For an entry of a table, the library returns `table.[5]`, which is changed
+/// to `table[5]`.
 fn full_name(hierarchy: &Hierarchy, var: VarRef) -> String {
     hierarchy[var].full_name(hierarchy).replace(".[", "[")
 }

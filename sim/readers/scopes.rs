@@ -2,10 +2,10 @@
 //! Each hardware block describes itself separately. Two blocks in the same scope (`sm0`) share one node of
 //! the tree.
 //!
-//! Numbered scopes are either instances (`sm0`, `bank3`, `scheduler0`) or table entries (`entry[5]`); their
-//! names show the difference. Instances are scopes that enclose a whole hardware block, numbered channels,
-//! and components that declare themselves as instances. All other numbered scopes inside a hardware block are
-//! table entries, which a dump contains only if requested.
+//! A numbered scope is either an instance (`sm0`, `bank3`, `scheduler0`) or a table entry (`entry[5]`), and
+//! its name shows which. It is an instance if it encloses a whole hardware block, is a channel, or is a
+//! component that declares itself as an instance. All other numbered scopes inside a hardware block are table
+//! entries. A dump contains table entries only if they are requested.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,8 @@ pub(super) fn name_of(name: &'static str, index: Option<u32>, instance: bool) ->
     match index {
         None => name.into(),
         Some(index) if !instance => format!("{name}[{index}]").into(),
-        // Without the underscore, instance 3 of `l2` and instance 23 of `l` would both be called `l23`.
+        // The underscore makes names unique: without it, instance 3 of `l2` and instance 23 of `l` would both
+        // be called `l23`.
         Some(index) if name.ends_with(|c: char| c.is_ascii_digit()) => format!("{name}_{index}").into(),
         Some(index) => format!("{name}{index}").into(),
     }
@@ -51,7 +52,8 @@ pub(super) fn name_of(name: &'static str, index: Option<u32>, instance: bool) ->
 pub(super) struct Scopes<T> {
     pub(super) nodes: Vec<Node<T>>,
     open: Vec<usize>,
-    /// Scopes that enclose all items that the current hardware block has described so far.
+    /// Scopes that enclose everything that the current hardware block has described so far. `None` before its
+    /// first item.
     enclosing: Option<Vec<usize>>,
 }
 
@@ -65,7 +67,8 @@ impl<T: Default> Scopes<T> {
     /// Opens a scope inside the current one.
     pub(super) fn enter(&mut self, name: &'static str, index: Option<u32>) {
         let parent = self.current();
-        // The index is compared before the name, because all entries of a table have the same name.
+        // The index is compared before the name, since this is faster: all entries of a table have the same
+        // name.
         let same = |&&child: &&usize| self.nodes[child].index == index && self.nodes[child].name == name;
         let found = self.nodes[parent].inside.iter().find(same).copied();
         let child = found.unwrap_or_else(|| {
@@ -88,9 +91,9 @@ impl<T: Default> Scopes<T> {
         self.open[self.open.len() - 1]
     }
 
-    /// Returns the data that the reader stores for the innermost open scope. Must be called for every
-    /// described item, even if the reader does not need the item. These calls determine which scopes enclose
-    /// the whole hardware block.
+    /// Returns the data that the reader stores for the innermost open scope. A reader must call this function
+    /// for every described item, even if it ignores the item, because the calls determine which scopes
+    /// enclose the whole hardware block.
     pub(super) fn here(&mut self) -> &mut T {
         let current = self.current();
         match &mut self.enclosing {
@@ -125,8 +128,8 @@ pub(super) fn block_ids<B: Blocks>(blocks: &B) -> impl Iterator<Item = BlockId> 
     (0..).zip(population).flat_map(|(domain, count)| (0..count).map(move |slot| BlockId { domain, slot }))
 }
 
-/// Makes equal names distinct by appending an index. For example, 32 values named `address`, one per lane,
-/// become `address[0]` to `address[31]`.
+/// Makes names unique by appending an index to names that occur several times. For example, 32 values named
+/// `address`, one per lane, become `address[0]` to `address[31]`.
 pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Cow<'a, str>> {
     let mut counts: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
     names.clone().for_each(|name| counts.entry(name).or_default().0 += 1);

@@ -2,7 +2,8 @@
 //! Ports, queue heads and issue stages have a signal with the line, program counter or warp that they
 //! currently handle (`line`, `head_line`, `issue_pc`). A second signal tells whether it is valid (`valid`,
 //! `head_valid`, `issue_valid`). A sighting is an interval in which a port, queue head or issue stage handles
-//! the line, instruction or warp that was searched for. It includes the values of the other signals there.
+//! the line, instruction or warp for which the user searches. It also contains the values of other signals at
+//! the same place.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,10 +13,11 @@ use super::readback::{Readback, Unreadable};
 
 /// Names of further signals that a port, queue head or issue stage may have, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// Signal that shows the outcome of an access at the tags of an L1. The outcome is its value at the clock
-/// edge that ends the interval.
+/// Signal at the tags of an L1 that shows the outcome of an access. The outcome is the value of this signal
+/// at the clock edge that ends the interval.
 const OUTCOME: &str = "status";
-/// Prefix in the names of the signals at the tags of an L1. Only accesses there have an outcome.
+/// Prefix in the names of the signals at the tags of an L1. Only these signals belong to accesses with an
+/// outcome.
 const AT_TAGS: &str = "head_";
 
 /// Line, instruction or warp that the search is for.
@@ -23,15 +25,15 @@ const AT_TAGS: &str = "head_";
 pub enum Subject {
     /// Cache line, given by its address divided by the line size.
     Line(u64),
-    /// Instructions at this program counter.
+    /// Instruction, given by its program counter.
     Pc(u64),
     /// Warp, given by its slot number in the SM.
     Warp(u64),
 }
 
 impl Subject {
-    /// Last word in the names of the signals that carry lines, program counters or warps, whichever the
-    /// search is for.
+    /// Last word of the signal names to search: `line` for cache lines, `pc` for program counters, `warp` for
+    /// warps.
     fn word(self) -> &'static str {
         match self {
             Subject::Line(_) => "line",
@@ -84,7 +86,7 @@ pub enum SightingError {
         path: PathBuf,
         /// Kind of the search: for a `line`, a `pc` or a `warp`.
         word: &'static str,
-        /// Example of a signal that the search looked for.
+        /// Example of a signal name that the search expects.
         example: &'static str,
     },
     /// The line, program counter or warp that was searched for never appears.
@@ -99,7 +101,7 @@ pub enum SightingError {
         /// Lowest and highest line, program counter or warp that appears.
         range: (String, String),
     },
-    /// The signals never show any line, program counter or warp, whichever was searched for.
+    /// No signal ever shows a valid value of the kind searched for: a line, a program counter or a warp.
     #[error("{}: no {word}{} ever appears", path.display(), of_sm(*sm))]
     Nothing {
         /// Path of the dump.
@@ -209,7 +211,7 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
             let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
             sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
         }
-        // No interval begins while the number of the line, program counter or warp is unknown.
+        // If the number of the line, program counter or warp is unknown at this time, no interval begins.
         here = now.filter(|values| values[0].is_some());
         if let Some(values) = &here {
             let said = place.besides.iter().zip(&values[2..]);

@@ -3,23 +3,23 @@
 //! a damaged file, this can exceed the memory of the computer and abort the process. The claims of all
 //! sections are therefore checked first.
 //!
-//! An FST file consists of sections, called blocks in the format. A block starts with one byte for its type,
-//! followed by its length in 8 bytes; the length includes the length field. Numbers are big-endian, or
-//! consist of groups of 7 bits, one per byte, lowest group first.
+//! An FST file consists of sections, which the format calls blocks. A block starts with one byte for its type
+//! and 8 bytes for its length; the length includes these 8 bytes. Numbers are big-endian, or consist of
+//! groups of 7 bits, one per byte, lowest group first.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use fst_reader::{FstHierarchyEntry, FstReader};
 
-/// Maximum number of bytes that one compressed byte can expand to. This is the limit of DEFLATE; LZ4 reaches
-/// 255.
+/// Maximum number of bytes to which one compressed byte can expand. This is the limit of DEFLATE; the limit
+/// of LZ4 is 255.
 const MAX_EXPANSION: u64 = 1032;
 /// Maximum width of a variable in a VCD, in bits. The widest signal of a model, an L2 line, has 1024 bits.
 const MAX_BITS: u64 = 1 << 16;
 /// Size of the length field of an FST block in bytes.
 const LENGTH: u64 = 8;
-/// Size in bytes of the three fields after the list of times in an FST block of signal changes: uncompressed
-/// size, compressed size and number of times.
+/// Size in bytes of the three fields at the end of an FST block of signal changes, which follow the list of
+/// times: the uncompressed size and the compressed size of this list, and the number of times.
 const TIMES: u64 = 24;
 
 /// Type numbers of the FST blocks that state sizes.
@@ -43,7 +43,7 @@ pub(super) fn begins(first: u8) -> bool {
 /// number of signals.
 ///
 /// # Errors
-/// Describes the first claim that does not fit.
+/// Returns an error that describes the first claim that does not fit.
 pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
     let told = |error: io::Error| error.to_string();
     let end = file.seek(SeekFrom::End(0)).map_err(told)?;
@@ -109,13 +109,14 @@ pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Resul
     lost.map_or(Ok(()), Err)
 }
 
-/// Checks that the variables of a VCD have a plausible width. The library stores each change in full width,
-/// however few digits the file has.
+/// Checks that the variables of a VCD have a plausible width. The library stores each change in the full
+/// width of the variable, even if the file has only a few digits.
 ///
 /// # Errors
-/// Describes the first variable that is too wide.
+/// Returns an error that describes the first variable that is too wide.
 pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
-    // Number of words read since the last `$var`. The second word after `$var` is the width.
+    // Number of words read since the last `$var`, to find the width of the variable: it is the second word
+    // after `$var`.
     let mut behind = None;
     for (number, line) in (1..).zip(file.split(b'\n')) {
         let line = line.map_err(|error| error.to_string())?;
@@ -155,8 +156,8 @@ impl Block {
             .ok_or_else(|| format!("the block at byte {at} claims {number} {what}, expected at most {most}"))
     }
 
-    /// Checks an FST block of signal changes, which contains initial values, changes, one offset per signal,
-    /// and times. Returns the number of its signals.
+    /// Checks an FST block of signal changes. Such a block contains the initial values, the changes, one
+    /// offset per signal, and the times. Returns the number of its signals.
     fn changes(&self, file: &mut (impl Read + Seek), end: u64) -> Result<u64, String> {
         let told = |error: io::Error| error.to_string();
         let head = self.at + 1 + 4 * LENGTH;

@@ -29,8 +29,8 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Names of the signals with states that the timeline displays.
 const STATES: [&str; 2] = ["status", "reason"];
-/// True for a port at which requests enter the request network: an input of the crossbar, or of a router to
-/// which an SM is connected.
+/// True for a port at which requests enter the request network. This is an input of the crossbar, or an input
+/// of a router from an SM.
 fn is_entrance(path: &str) -> bool {
     (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
 }
@@ -78,8 +78,8 @@ impl Timeline {
         self.walker.give(changed, blocks, &mut self.events)
     }
 
-    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
-    /// code) has changed the machine directly, without sending beats.
+    /// Makes the next sample read the signals of every hardware block. This is necessary after the host code
+    /// of the simulator has changed the machine directly instead of sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -107,7 +107,7 @@ struct Tracks {
     ids: Vec<SignalId>,
 }
 
-/// Role of a signal in the timeline: what is updated when the signal changes.
+/// Use of a signal in the timeline: the port, state or level that changes with it.
 #[derive(Clone, Debug)]
 enum Role {
     Place(usize),
@@ -179,7 +179,7 @@ impl Tracks {
     }
 }
 
-/// Request that is currently at a port, with the time at which it arrived there.
+/// Request at a port, with the time at which it arrived there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,
@@ -250,8 +250,8 @@ impl Events {
         done
     }
 
-    /// Writes the start or the end of the span that shows a request from its entry into the network to its
-    /// reply.
+    /// Writes the start or the end of a request's span, which lasts from the time when the request enters the
+    /// network until its reply arrives.
     fn way(&mut self, phase: char, stay: Stay) -> io::Result<()> {
         let Stay { id, sm: Some(sm), .. } = stay else { return Ok(()) };
         let at = self.cycles(self.now);

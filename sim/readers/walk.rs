@@ -1,8 +1,8 @@
 //! # Walker: sampling of signals from descriptions
 //! Reads the descriptions of the hardware blocks that a simulation step can have changed, and passes the
-//! selected values to a [`Sink`]. A value is identified by its position in the description of its hardware
-//! block, so sampling neither compares names nor allocates memory. Hardware blocks and components without a
-//! selected signal are never described.
+//! selected values to a [`Sink`]. Values are identified by their position in the description of their
+//! hardware block, so that sampling needs no comparison of names and no memory allocation. Hardware blocks
+//! and components without a selected signal are never described.
 
 use std::io;
 
@@ -25,8 +25,8 @@ impl ChangedBlocks {
         Self(vec![0; blocks.population().len()])
     }
 
-    /// Collects the hardware blocks that were evaluated in the last step, or that have sent a beat since the
-    /// previous call.
+    /// Replaces the set by the hardware blocks that were evaluated in the last step, or that have sent a beat
+    /// since the previous call.
     pub fn take(&mut self, sim: &mut Simulator) {
         for (domain, changed) in self.0.iter_mut().enumerate() {
             *changed = sim.evaluated_blocks(domain) | sim.take_touched(domain);
@@ -34,7 +34,8 @@ impl ChangedBlocks {
     }
 }
 
-/// Version number that no scope ever has. A scope with this number in `seen` is treated as changed.
+/// Version number that no scope ever has. In `seen`, it marks a scope that has not been sampled yet and must
+/// therefore count as changed.
 const UNSEEN: u64 = u64::MAX;
 
 /// Sampler of the selected signals.
@@ -42,9 +43,9 @@ const UNSEEN: u64 = u64::MAX;
 pub(super) struct Walker {
     /// Plan of each hardware block, indexed by clock domain and by number in the domain.
     plans: Vec<Vec<Plan>>,
-    /// For each hardware block, numbers that show whether the block has changed since it was last sampled.
-    /// The first numbers are the versions of the scopes, in the order of the plan's scopes. The other numbers
-    /// are sums of values, one per group of statistics, indexed by the position of the group's first value.
+    /// For each hardware block, numbers that show whether its values have changed since the block was last
+    /// sampled. First come the versions of the scopes, in the order of the plan's scopes. Then follows one
+    /// sum of values for each group of statistics, indexed by the position of the group's first value.
     seen: Vec<Vec<Vec<u64>>>,
     /// Hardware blocks with a selected signal, as one bit mask per clock domain.
     selected: Vec<u128>,
@@ -130,9 +131,9 @@ struct Sampler<'a, S: Sink> {
     at: Position,
     /// Index of the most recently entered scope in the plan's list of scopes.
     entered: usize,
-    /// Nesting depth inside the outermost unselected scope, counting that scope; 0 in a selected scope.
+    /// Number of open scopes from the outermost unselected scope inward; 0 in a selected scope.
     skipping: u32,
-    /// Position in the description at which the outermost unselected scope ends.
+    /// Position in the description at which sampling resumes: the end of the outermost unselected scope.
     resume: Position,
     result: io::Result<()>,
 }

@@ -1,7 +1,7 @@
 //! # Waveform: a dump written while the machine runs
 //! After every simulation step, [`Waveform::sample`] writes the values that changed ([`super::walk`]). The
-//! values at a clock edge are the state after that edge. A beat is visible in its channel from the edge that
-//! sends it to the edge that takes it.
+//! values at a clock edge are the state after that edge. A beat is visible in its channel from the clock edge
+//! at which it is sent until the edge at which it is taken.
 //!
 //! A waveform passes through these stages:
 //!
@@ -40,7 +40,7 @@ const CYCLE: (&str, u32) = ("cycle", 64);
 /// Numbers of cycles before and after a trigger or a failure that a save file displays.
 const AROUND: [u64; 2] = [60, 40];
 const PICOSECONDS: u128 = 1_000_000_000_000;
-/// Text of a trigger that waits for a failed check instead of a condition on signals.
+/// Trigger text that makes the dump start at a failed check instead of at a condition on signals.
 const FAILURE: &str = "failure";
 
 /// Specification of a waveform: which signals and which cycles to write.
@@ -55,8 +55,8 @@ pub struct WaveSpec<'a> {
     /// Condition on signals that starts the dump ([`Trigger`]). The text `failure` starts the dump at a
     /// failed check, and `failure TEXT` at a failed check whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Number of cycles before the trigger that are kept in memory and written when the dump starts. If the
-    /// run fails before the trigger fires, the dump consists of the last cycles before the failure.
+    /// Number of cycles before the trigger that the dump includes; until then, they are kept in memory. If
+    /// the run fails before the trigger fires, the dump consists of the last cycles before the failure.
     pub last: Option<u64>,
     /// Number of cycles after the trigger at which the dump ends.
     pub after: Option<u64>,
@@ -99,7 +99,7 @@ pub enum WaveError {
 
 /// Writer of the signals that show the core cycle and the clocks. These signals are written only when another
 /// signal changes, so an idle machine adds nothing to the dump. A clock signal changes its level at each
-/// written edge of its clock.
+/// clock edge that is written to the dump, not at every edge.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
@@ -152,7 +152,8 @@ enum Stage<W: Write + Seek> {
     },
     Writing(Dump<W>),
     Ended(W),
-    /// The waveform cannot continue: its output failed during the transition between two stages.
+    /// The output failed while the waveform changed from one stage to another, so the waveform cannot
+    /// continue.
     Lost,
 }
 
@@ -160,7 +161,7 @@ enum Stage<W: Write + Seek> {
 #[derive(Debug)]
 enum Start {
     Condition(Trigger),
-    /// Failed check whose message contains this text.
+    /// Start at a failed check whose message contains this text.
     Failure(String),
 }
 
@@ -186,8 +187,8 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last simulation step inside the window, even if no signal changed in this step.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ended early, and the reason. Early means before the end of the window and
-    /// before the end of the run.
+    /// Cycle at which the dump ended early, and the reason. Early means before the end of the requested
+    /// window and before the end of the run.
     cut: Option<(u64, Cut)>,
 }
 
@@ -209,8 +210,8 @@ pub struct RecordedDump {
     pub tree: Tree,
     /// Signals that the dump contains.
     pub selection: Selection,
-    /// First and last time in ps that a save file displays. This is an interval around the first marker, or
-    /// the whole dump if there is no marker.
+    /// First and last time in ps that a save file displays. The interval surrounds the first marker; without
+    /// a marker, it is the whole dump.
     pub sight: (u64, u64),
     /// Markers at the times of the trigger and of failures.
     pub markers: Vec<Marker>,
@@ -317,9 +318,9 @@ impl<W: Write + Seek> Waveform<W> {
     ) -> Result<Self, WaveError> {
         let failure = spec.trigger.and_then(failure_in);
         let condition = spec.trigger.filter(|_| failure.is_none());
-        // A trigger may name table entries. Signals are created for them only if a glob requests them, so the
-        // paths in the trigger are used as additional globs. Paths that are not valid globs are rejected
-        // later, when the trigger is parsed.
+        // A trigger may name table entries. They become signals only if a glob requests them, so the paths in
+        // the trigger are used as additional globs. A path that is not a valid glob is reported later, when
+        // the trigger is parsed.
         let watched = condition.into_iter().flat_map(paths_in).filter_map(|path| path.parse().ok());
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
         let extra = Ticker::signals(spec.clocks, spec.clock_names);
@@ -340,8 +341,8 @@ impl<W: Write + Seek> Waveform<W> {
         let mut outline =
             if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked, &extra) };
         if !spec.globs.is_empty() && choose(&outline.tree).is_err() {
-            // To find the existing name that is most similar to a misspelled one, signals must be created for
-            // the whole machine.
+            // The name in a glob or trigger does not exist. To suggest the most similar existing name,
+            // signals are created for the whole machine.
             outline = everything();
         }
         let tree = &outline.tree;
@@ -424,9 +425,9 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Records a failed check at `tick`, the tick of the last sample. A dump that waits for this failure
-    /// starts; a dump that waits for a different failure keeps waiting. A dump that waits for a condition on
-    /// signals ends, and consists of the cycles in memory, if there are any.
+    /// Records a failed check at `tick`, the tick of the last sample. If the dump waits for this failure, it
+    /// starts; if it waits for a different failure, it keeps waiting. If it waits for a condition on signals,
+    /// it ends, and contains only the cycles that were kept in memory.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
@@ -450,8 +451,8 @@ impl<W: Write + Seek> Waveform<W> {
         if goes_on { Ok(()) } else { self.close() }
     }
 
-    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
-    /// code) has changed the machine directly, without sending beats.
+    /// Makes the next sample read the signals of every hardware block. This is necessary after the host code
+    /// of the simulator has changed the machine directly instead of sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -514,8 +515,8 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Extends the dump to the end of the run or of the window, even if no hardware block was evaluated for
-    /// some time before it.
+    /// Extends the dump to the end of the run or of the window. Without this, it would end at the last time
+    /// at which a hardware block was evaluated.
     fn end(&mut self, tick: u64) -> io::Result<()> {
         let is_over = self.window.is_over(tick / self.period);
         let end = if is_over { self.passed } else { tick };
@@ -574,8 +575,8 @@ impl<W: Write + Seek> Waveform<W> {
     }
 }
 
-/// Returns the text that the message of a failed check must contain. Returns `None` if the trigger is a
-/// condition on signals.
+/// If the trigger waits for a failed check, returns the text that the message of the check must contain.
+/// Returns `None` if the trigger is a condition on signals.
 fn failure_in(trigger: &str) -> Option<&str> {
     let rest = trigger.trim().strip_prefix(FAILURE)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())

@@ -36,13 +36,14 @@ use crate::content::Content;
 
 /// First line of a checkpoint file, which identifies the file format.
 const FORM: &str = "warpsieve checkpoint 1";
-/// Maximum size of the checkpoint's header line in bytes. A configuration has some hundred fields.
+/// Maximum size in bytes of the checkpoint's header line. The line contains the configuration, which has some
+/// hundred fields.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of an uncompressed state in bytes: a hundred times the state of a machine with a large
-/// kernel. Guards against small files that expand without bound.
+/// Maximum size in bytes of an uncompressed state: a hundred times the state of a machine with a large
+/// kernel. The limit protects against small files that expand without bound.
 const MAX_STATE_BYTES: u64 = 1 << 30;
 
-/// Writer that fails if a state is larger than the reader of checkpoints accepts.
+/// Writer that fails if the state becomes larger than the reader of checkpoints accepts.
 struct AtMost<W> {
     inner: W,
     left: u64,
@@ -131,8 +132,8 @@ pub(super) fn write(
     state: &State<&Machine, &Simulator, &RunState>,
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
-        // The checkpoint is all that an interrupted run leaves behind, so the process must not exit before
-        // the file is complete.
+        // After an interrupted run, the checkpoint is all that remains. The process must therefore not exit
+        // before the file is complete.
         let _unhurried = CompletionGuard::begin();
         let mut file = AtomicFile::create(path)?;
         writeln!(file, "{FORM}")?;
@@ -221,8 +222,8 @@ impl Identity {
     }
 }
 
-/// Compares two maps and returns a description of the first key whose values differ. `tell` formats the key
-/// and both values.
+/// Compares two maps. `tell` formats the first key whose values differ, together with both values; the result
+/// is returned.
 fn first_difference(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

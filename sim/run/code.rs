@@ -60,9 +60,9 @@ pub(super) fn bytes(range: Range<u64>) -> Vec<u8> {
     range.step_by(WORD_BYTES as usize).flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
 }
 
-/// Locations of the kernels of a trace, whose program counters start at 0 in each kernel. The kernels lie in
-/// the last sixteenth of the address range: with 32-bit addresses at 0xf0000000 and above, as in GPGPU-Sim.
-/// Kernels with the same name share a location.
+/// Locations of the kernels of a trace, whose program counters start at 0 in each kernel. The kernels are in
+/// the last sixteenth of the address range. With 32-bit addresses, this range begins at 0xf0000000, as in
+/// GPGPU-Sim. Kernels with the same name have the same location.
 #[derive(Debug, Default)]
 pub(super) struct TracedCode(Vec<String>);
 

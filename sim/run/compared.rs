@@ -1,4 +1,4 @@
-//! Sections of a buffer, each compared with the expected contents by its own rule.
+//! Divides a buffer into sections, each of which is compared with the expected contents by its own rule.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use crate::launch::{BufferId, Comparison, LaunchFile, View};
 
 /// Section of a buffer or variable, with its comparison rule.
 pub(super) struct Part {
-    /// Name of the section in messages.
+    /// Name that messages use for the compared section.
     pub(super) name: String,
     pub(super) rule: Rule,
     /// View that selects the elements of the section; `None` selects all bytes of the buffer.
     view: Option<View>,
-    /// Byte ranges to ignore in this section, because other sections compare them.
+    /// Byte ranges that are ignored in this section, because other sections contain them.
     others: Vec<Range<usize>>,
 }
 
@@ -30,8 +30,8 @@ impl Part {
         Self { rule: rule.clone(), view: Some(view), ..Self::whole(name) }
     }
 
-    /// Extracts the section's elements from the contents of its buffer. Bytes that other sections compare are
-    /// replaced by the bytes of `expected`, so that they cannot differ.
+    /// Extracts the section's elements from the contents of its buffer. Bytes that belong to other sections
+    /// are first replaced by the bytes of `expected`, so that they cannot differ.
     pub(super) fn of(&self, mut contents: Vec<u8>, expected: &[u8]) -> Array {
         self.others.iter().for_each(|range| contents[range.clone()].copy_from_slice(&expected[range.clone()]));
         match self.view {
@@ -46,8 +46,8 @@ impl Part {
     }
 }
 
-/// Returns the sections of a buffer. Each output is a section with its own comparison rule. One more section
-/// contains all remaining bytes, which are compared exactly.
+/// Returns the sections of a buffer. Each output that is compared by a rule is a section. One more section
+/// contains all bytes that belong to no output; they are compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the names of the differing sections of a buffer after the given bytes were changed. Buffer `a`
+    /// Changes the given bytes of a buffer and returns the names of the sections that now differ. Buffer `a`
     /// has 8 elements of type `f32`: elements 2 and 3 are compared as a multiset, and elements 4 and 5 may
     /// differ by 1. Buffer `n` has 3 structs, each with a `u8` and an `i32`.
     fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
@@ -110,7 +110,7 @@ because = "they race"
         };
         let mut got: Vec<u8> = expected.clone();
         match changed {
-            // An empty `changed` stands for swapping elements 2 and 3.
+            // An empty list `changed` means that elements 2 and 3 are swapped.
             [] => got[8..16].rotate_left(4),
             _ => changed.iter().for_each(|&at| got[at] ^= 0x40),
         }

@@ -4,11 +4,11 @@
 //! units, words leaving these units, and stores and atomics accepted by an L2 bank. Stores and atomics take
 //! effect in the order in which the L2 bank accepts them.
 //!
-//! The checker divides memory into locations. A word is one location until the first store to part of it;
-//! from then on, each of its bytes is a location. Coherent loads are treated as uncached. With a sharing
-//! tracker, a coherent load invalidates the copy in the L1, so later loads of the same SM must not return
-//! older values. Without a tracker, later loads may return older values. Other loads that bypass the L1 are
-//! checked like cached loads.
+//! The checker divides memory into locations. At first, each word is one location. After the first store to
+//! only a part of a word, each byte of the word is a location of its own. Coherent loads are treated as
+//! uncached. With a sharing tracker, a coherent load invalidates the copy in the L1, so later loads of the
+//! same SM must not return older values. Without a tracker, later loads may return older values. Other loads
+//! that bypass the L1 are checked like cached loads.
 //!
 //! Two kinds of words are not checked: words without a known value before the first kernel, and words beyond
 //! the limit [`MAX_CELLS`].
@@ -27,21 +27,21 @@ use rtl::noc::packet::{Request, RequestKind};
 
 /// Size of a word in bytes.
 const WORD: u64 = 4;
-/// log2 of the largest number of bytes per lane that one reply can carry.
+/// log2 of the maximum number of bytes that one reply can carry for a lane.
 const REPLY_LOG2: u8 = 3;
 /// Maximum number of memory locations that are checked. Locations are included in the order of their first
 /// use until the limit is reached. Each takes about 200 bytes of the simulator's own memory.
 const MAX_CELLS: usize = 1 << 19;
 
-/// Key that identifies a beat in flight: SM, warp, half of a 64-lane warp, program counter and beat number.
-/// No two beats in flight have the same key.
+/// Key that identifies a beat in flight: number of the SM, warp, half of the warp (in a 64-lane warp),
+/// program counter, and beat number. No two beats in flight have the same key.
 type Key = (usize, u8, u8, u32, u8);
 
 /// The bytes of one memory word that a lane loads or stores.
 #[derive(Clone, Copy)]
 struct Piece {
     lane: usize,
-    /// Index of the 32-bit word in the lane's data: 0 for the low word, 1 for the high word.
+    /// Number of the 32-bit word within the lane's data: 0 for the low word, 1 for the high word.
     half: usize,
     /// Address of the word.
     word: u64,
@@ -74,12 +74,12 @@ impl Piece {
     }
 }
 
-/// Result that a lane waits for, with the state that is needed to check it.
+/// Result for which a lane waits, and the state that is needed to check it.
 enum PendingResult {
     /// Result of a load from a word that was one memory location when the load started.
     Word(PendingLoad),
-    /// Result of loading one byte, in a word whose bytes are separate memory locations. The number is the
-    /// index of the byte in the word.
+    /// Result of loading one byte of a word whose bytes are separate memory locations. The number is that of
+    /// the byte in the word.
     Byte(PendingLoad, u64),
     /// Result of an atomic. The number is a hash of the opcode and operands, which identifies the operation.
     Result(u64),
@@ -88,7 +88,8 @@ enum PendingResult {
 /// Memory-model checker, with the properties of the machine that it needs.
 pub(super) struct MemoryModel {
     checker: Checker,
-    /// Addresses of the words that are checked. `left_out` holds the words that are excluded from the check.
+    /// Addresses of the words that are checked. The next field, `left_out`, contains the words that are
+    /// permanently excluded from the check.
     known: MixSet<u64>,
     left_out: MixSet<u64>,
     /// Checked words whose bytes are separate memory locations.
@@ -99,7 +100,8 @@ pub(super) struct MemoryModel {
     wanted: MixMap<Key, Vec<(Piece, PendingResult)>>,
     line_bytes: u32,
     num_sms: usize,
-    /// True if, after a coherent load, later loads of the same SM must not return older values.
+    /// True if the L1 keeps no old copy of a line after a coherent load, so that later loads of the same SM
+    /// must not return older values.
     stays: bool,
 }
 
@@ -142,9 +144,9 @@ impl MemoryModel {
             // memory.
             return Ok(());
         }
-        // Messages of one tick are processed in this order: requests accepted by memory, then replies, then
-        // issued instructions. This is safe because a hardware block sees the effects of other blocks only at
-        // a later tick.
+        // Messages of one tick are processed in the order: requests that memory accepted, replies, issued
+        // instructions. This order is safe, because the effect of a hardware block on another block becomes
+        // visible at a later tick.
         for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}
@@ -165,14 +167,14 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// True if the checker checks this word. At the first use of a word, its initial value is passed to the
-    /// checker.
+    /// True if this word is checked. When the word is used for the first time, the checker is given its
+    /// initial value.
     fn is_judged(&mut self, word: u64, memory: &FlatMemory) -> bool {
         if self.known.contains(&word) {
             return true;
         }
-        // Once the limit is reached, no word is ever added again. Its value would be unknown, since it may
-        // have been written in the meantime.
+        // After the limit has been reached once, no further word is added. The initial value of such a word
+        // would be unknown, since it may have been written in the meantime.
         self.is_full |= self.cells() >= MAX_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
@@ -227,12 +229,13 @@ impl MemoryModel {
         }
     }
 
-    /// Processes an instruction. If the instruction is a load with several replies, processes only the part
-    /// of the load that reply number `beat` answers.
+    /// Processes one beat of an instruction. If the instruction is a load with several replies, a beat is the
+    /// part of the load that reply number `beat` answers.
     fn on_beat(&mut self, sm: usize, access: &WarpAccess, beat: u8, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
-            // Atomics on less than a word are not checked, and neither are the words that they change.
+            // Atomics on less than a word are not checked. The words that they change are therefore excluded
+            // from the check.
             return pieces.for_each(|piece| self.leave_out(piece.word));
         }
         match access.kind {
@@ -289,8 +292,8 @@ impl MemoryModel {
         }
     }
 
-    /// Processes a store to one checked word, when a load-store unit accepts the store. `mask` has a one for
-    /// each bit of the word that is written.
+    /// Processes a store to one checked word at the time when a load-store unit accepts the store. Each set
+    /// bit of `mask` stands for a bit of the word that is written.
     fn on_store(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
         if mask != u64::from(u32::MAX) {
             self.split(word);
@@ -338,16 +341,16 @@ impl MemoryModel {
         }
     }
 
-    /// Iterates over the memory words that a request writes. Each item consists of the address of a word, the
-    /// offset of the word in the line, and a mask of the written bytes.
+    /// Iterates over the memory words that a request writes. Each item contains the address of a word, the
+    /// offset of the word in the line, and a mask with one bit per written byte.
     fn written(&self, request: &Request) -> impl Iterator<Item = (u64, usize, u64)> + use<> {
         let (first, mask) = (request.line * u64::from(self.line_bytes), request.byte_mask);
         let places = (0..LINE_BYTES).step_by(WORD as usize);
         places.map(move |at| (first + at as u64, at, (mask >> at & 0xf) as u64)).filter(|(.., bytes)| *bytes != 0)
     }
 
-    /// Processes a write that an L2 bank accepts. If no store to the location is pending, the write is a
-    /// writeback of a line of local memory and is ignored.
+    /// Processes a write that an L2 bank accepts. If no store to the location is pending, the write is not a
+    /// store but the writeback of a line of local memory. It is ignored.
     fn on_l2_write(&mut self, request: &Request) {
         let sm = request.sm.into();
         for (word, _, bytes) in self.written(request) {
@@ -418,7 +421,8 @@ impl MemoryModel {
         self.checker.end_kernel();
     }
 
-    /// Discards the state of words that the host has overwritten.
+    /// Discards the state of words that the host has overwritten, so that they are checked with their new
+    /// values.
     pub fn wrote(&mut self, address: u64, bytes: usize) {
         for word in (address / WORD * WORD..address + bytes as u64).step_by(WORD as usize) {
             self.known.remove(&word);

@@ -105,7 +105,8 @@ fn a_load_of_a_byte_is_judged_by_that_byte() {
 #[test]
 fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     let mut watched = WatchedMachine::new(false);
-    // The load starts while the word is one memory location. Then two SMs write different parts of the word.
+    // The tested load starts while the word is one memory location. Afterward, two SMs store to different
+    // parts of the word.
     watched.issue(2, &one_lane(AccessKind::Load, WORD_AT, 2));
     watched.store(0, WORD_AT, 0, 0xaa);
     watched.store(1, WORD_AT + 2, 1, 0xddcc);

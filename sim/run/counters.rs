@@ -18,7 +18,8 @@ use rtl::tracker::TrackerStats;
 
 use super::schemes::{PerUnit, SchemeUnits};
 
-/// Explanation in messages why a cache without evictions says nothing about the benefit of a cache scheme.
+/// Explanation for messages: if a cache has evicted no line, its results say nothing about the benefit of a
+/// cache scheme.
 pub const NO_EVICTIONS: &str =
     "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
 
@@ -33,9 +34,7 @@ pub struct Evictions {
     pub evictions: u64,
     /// Number of accesses that bypassed the caches: loads, and in the L2 also writes.
     pub bypasses: u64,
-    /// True if the run finished and lines were filled, but no line was evicted and no access bypassed the
-    /// caches. A bypass makes this field false, since the bypassed access might otherwise have caused an
-    /// eviction.
+    /// Optional hardware of a machine. It determines which counters the machine has.
     pub has_none: bool,
 }
 
@@ -115,13 +114,13 @@ pub struct Totals {
     pub forward_answer: OutputStats,
     /// Counters summed over all DRAM channels.
     pub dram: Counts,
-    /// Counters that schemes declare themselves, summed over all units of each kind.
+    /// Counters that schemes declare themselves, summed over all hardware units of each kind.
     pub schemes: PerUnit<SchemeCounts>,
 }
 
 impl Totals {
-    /// Reads the current counters of a machine. For accesses that are still waiting, not all reservation
-    /// fails have been counted yet.
+    /// Reads the current counters of a machine. The reservation fails of accesses that are still waiting may
+    /// be incomplete.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
@@ -174,7 +173,8 @@ impl Totals {
     }
 }
 
-/// Passes a group to a reader: the counters of a kind of hardware unit, then those of its schemes.
+/// Passes a group of counters to a reader: first the counters of a kind of hardware unit, then those of the
+/// unit's schemes.
 fn with_schemes<C: Counted>(
     to: &mut dyn CounterReader,
     key: &Key,
@@ -239,8 +239,8 @@ pub struct Counters {
     pub forwards: Vec<OutputStats>,
     /// Counters of each output port of the network for answers to forwarded loads.
     pub answers: Vec<OutputStats>,
-    /// Counters that the schemes of each unit declare themselves. The key is omitted if there are none, so
-    /// that the digests of counters in the tests do not depend on its existence.
+    /// Counters that the schemes of each unit declare themselves. If there are none, the key is omitted. The
+    /// digests of counters in the tests are then the same with and without this field.
     #[serde(default, skip_serializing_if = "SchemeUnits::is_empty")]
     pub schemes: SchemeUnits,
 }
@@ -393,22 +393,22 @@ impl Counters {
         1000.0 * ratio(self.l2_misses(), self.thread_instructions())
     }
 
-    /// Average miss delay as defined by candel2018, in L2 cycles. This is the time from the L2 lookup that
-    /// missed until the fetch is sent to DRAM.
+    /// Average miss delay as defined by candel2018, in L2 cycles. The miss delay is the time from an L2
+    /// lookup that misses until the fetch of the line is sent to DRAM.
     #[must_use]
     pub fn miss_delay(&self) -> f64 {
         let l2 = L2Stats::total(&self.l2);
         ratio(l2.miss_delay, l2.fetches)
     }
 
-    /// Average components of the miss delay, in L2 cycles. They are the waits for a free way or an FRC entry,
-    /// for the eviction of the victim, and in the DRAM channel's queue. In a bank that fetches a line before
-    /// it evicts the victim, the third component equals the whole delay.
+    /// Average components of the miss delay, in L2 cycles. The components are the waiting times for a free
+    /// way or FRC entry, for the eviction of the victim, and in the queue of the DRAM channel. In a bank that
+    /// fetches a line before it evicts the victim, the third component is the whole delay.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
-        // The subtraction saturates at 0. Fetches that have not been sent yet are counted only in `way` and
-        // `eviction`, so the sum of these two could exceed the miss delay.
+        // The subtraction saturates at 0, because `way` and `eviction` also include fetches that have not
+        // been sent yet. The miss delay does not include them, so it may be less than the sum of the two.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
@@ -493,8 +493,8 @@ impl Counters {
         let slots = self.cycles * u64::from(self.schedulers);
         for (i, (core, stalls)) in self.cores.iter().zip(&self.stalls).enumerate() {
             let (issued, spent) = (stalls.of(StallReason::Issued), stalls.sum());
-            // There may be fewer instructions than issue slots: a warp of 64 lanes may take one issue slot
-            // for each half.
+            // The number of instructions may be less than the number of used issue slots, because a warp of
+            // 64 lanes may take one slot for each half.
             if spent != slots || issued < core.warp_instructions {
                 broken.push(format!(
                     "sm{i}: {slots} issue slots and {} instructions, but {spent} reasons and {issued} issued",
@@ -503,7 +503,7 @@ impl Counters {
             }
         }
         let totals = self.totals();
-        // Eviction notices to a sharing tracker are subtracted, because they get no reply.
+        // Eviction notices to a sharing tracker get no reply, so they are subtracted from the requests.
         let (requests, replies) = (totals.request.packets - totals.tracker.notices, totals.reply.packets);
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));

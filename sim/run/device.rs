@@ -45,14 +45,14 @@ pub struct Device<'o> {
     /// Lowest address that contains code. Code is placed from the end of memory downward.
     code: u64,
     launches: u64,
-    /// Name of the last launched kernel, and the counters before this launch.
+    /// Name of the last launched kernel, and all counters before this launch.
     last: Option<(String, Earlier)>,
     /// Reason why the machine cannot run further launches; `None` if it can.
     stopped: Option<StopReason>,
 }
 
-/// All counters before a launch. They are subtracted from later counters to obtain the counters of the launch
-/// alone.
+/// State of all counters before a launch. Subtracting it from the later counters gives the counters of the
+/// launch alone.
 struct Earlier {
     counters: Counters,
     loads: Vec<LoadCounters>,
@@ -108,9 +108,9 @@ pub struct DeviceVariable {
 /// Grid, CTA size and parameters of a launch.
 #[derive(Clone, Debug)]
 pub struct DeviceLaunch {
-    /// Number of CTAs in x, y and z.
+    /// Shape of the grid: number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Number of threads per CTA in x, y and z.
+    /// Shape of a CTA: number of threads in x, y and z.
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA in bytes.
     pub shared_bytes: u32,
@@ -177,8 +177,8 @@ impl<'o> Device<'o> {
     /// messages.
     ///
     /// # Errors
-    /// If an output file of the options cannot be opened, or if an option requires that all launches are
-    /// known in advance.
+    /// Returns an error if an output file that the options request cannot be opened. Also returns an error if
+    /// an option requires that all launches are known in advance.
     pub fn new(path: PathBuf, config: &MachineConfig, options: &'o RunOptions) -> Result<Self, RunError> {
         let refused = [
             (options.checkpoints.write.is_some(), "`--checkpoint`: the state of the program is not saved"),
@@ -245,8 +245,8 @@ impl<'o> Device<'o> {
 
     /// Allocates memory at the lowest free address that is at least `least` and a multiple of `alignment`, a
     /// power of two. At least one byte after the allocation stays free, so that an access past its end does
-    /// not reach the next allocation. No two allocations that exist at the same time may have the same name.
-    /// Returns `None` if the memory is exhausted.
+    /// not reach the next allocation. Names of existing allocations must be unique. Returns `None` if the
+    /// memory is exhausted.
     pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
         let alignment = alignment.max(ALIGNMENT);
         let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
@@ -281,7 +281,7 @@ impl<'o> Device<'o> {
     /// Copies memory to the host program.
     ///
     /// # Errors
-    /// If the bytes are not all in one allocation.
+    /// Returns an error if the bytes are not all in the same allocation.
     pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
         self.expect_allocated(address, bytes)?;
         self.drive.machine.read_memory(address, bytes).map_err(|e| e.to_string())
@@ -290,7 +290,7 @@ impl<'o> Device<'o> {
     /// Copies memory from the host program.
     ///
     /// # Errors
-    /// If the bytes are not all in one allocation.
+    /// Returns an error if the bytes are not all in the same allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         self.expect_allocated(address, bytes.len())?;
         self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
@@ -309,7 +309,7 @@ impl<'o> Device<'o> {
     /// Kernels are translated at their first use. Returns the number of the module.
     ///
     /// # Errors
-    /// If the PTX text is invalid, or if the variables do not fit into memory.
+    /// Returns an error if the PTX text is invalid, or if the variables do not fit into memory.
     pub fn load(&mut self, name: &str, text: &str) -> Result<usize, RunError> {
         let source = Source::new(name, text);
         let mut data = data(&source, &source.parse()?)?;
@@ -367,7 +367,7 @@ impl<'o> Device<'o> {
     /// Returns the names of a module's kernels, in the order of the PTX text.
     ///
     /// # Errors
-    /// If the PTX text is invalid.
+    /// Returns an error if the PTX text is invalid.
     pub fn kernels(&self, module: usize) -> Result<Vec<String>, RunError> {
         Ok(self.modules[module].source.kernels()?)
     }
@@ -394,7 +394,8 @@ impl<'o> Device<'o> {
     /// Translates a kernel of a module, or returns the kernel if it has already been translated.
     ///
     /// # Errors
-    /// If the module has no such kernel, or the machine cannot run its instructions.
+    /// Returns an error if the module has no kernel `name`, or if the machine cannot run the instructions of
+    /// the kernel.
     pub fn kernel(&mut self, module: usize, name: &str) -> Result<Arc<DeviceKernel>, RunError> {
         if let Some(kernel) = self.modules[module].kernels.get(name) {
             return Ok(kernel.clone());
@@ -426,7 +427,7 @@ impl<'o> Device<'o> {
     /// Returns the number of CTAs of a kernel that can be resident on an SM at the same time.
     ///
     /// # Errors
-    /// If not even one CTA fits.
+    /// Returns an error if not even one CTA fits on an SM.
     pub fn occupancy(&self, kernel: &DeviceKernel, block: [u32; 3], shared_bytes: u32) -> Result<u32, LaunchError> {
         let params = vec![0; kernel.program.param_bytes as usize];
         let map = Arc::new(AddressMap::default());
@@ -437,7 +438,7 @@ impl<'o> Device<'o> {
     /// Launches a kernel and runs it to its end.
     ///
     /// # Errors
-    /// If the machine cannot run the launch, or the kernel does not reach its end.
+    /// Returns an error if the machine cannot run the launch, or if the kernel does not reach its end.
     pub fn launch(
         &mut self,
         kernel: &DeviceKernel,
@@ -513,7 +514,7 @@ impl<'o> Device<'o> {
     /// Returns the report of all launches so far.
     ///
     /// # Errors
-    /// If a launch stopped the machine.
+    /// Returns an error if a launch stopped the machine.
     pub fn report(&mut self) -> Result<RunReport, DeviceError> {
         if self.stopped.is_some() {
             return Err(DeviceError::Earlier);
@@ -521,11 +522,11 @@ impl<'o> Device<'o> {
         Ok(self.drive.report())
     }
 
-    /// Returns the report of the last launch alone; an empty report if there was no launch. However, the
-    /// notes and the verdict of the checks cover all launches so far.
+    /// Returns the report of the last launch alone, or an empty report if there was no launch. Only the notes
+    /// and the verdict of the checks are for all launches so far.
     ///
     /// # Errors
-    /// If a launch stopped the machine.
+    /// Returns an error if a launch stopped the machine.
     pub fn last_report(&mut self) -> Result<RunReport, DeviceError> {
         let report = self.report()?;
         let Some((name, earlier)) = &self.last else { return Ok(report) };
@@ -541,8 +542,8 @@ impl<'o> Device<'o> {
         })
     }
 
-    /// Allocates the local memory of all warp slots after the last allocation. In a run of a launch file,
-    /// local memory is placed in the same way.
+    /// Allocates the local memory of all warp slots after the last allocation. This is also where a run of a
+    /// launch file places local memory.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;
@@ -570,7 +571,7 @@ impl<'o> Device<'o> {
             module.addresses.constants..module.addresses.constants + module.data.constants.bytes.len() as u64
         });
         let constants = constants.collect();
-        // The map is always valid, because the allocations are disjoint and not empty.
+        // The address map is always valid, because no allocation is empty and no two of them overlap.
         let map = AddressMap::new(self.ranges.values().cloned().collect()).unwrap_or_default();
         let map = Arc::new(map.with_read_only(constants));
         self.map = Some(map.clone());
@@ -580,14 +581,14 @@ impl<'o> Device<'o> {
     /// Ends the run and returns its report.
     ///
     /// # Errors
-    /// If a kernel made an illegal access, or an output cannot be written.
+    /// Returns an error if a kernel made an illegal access, or an output cannot be written.
     pub fn finish(self) -> Result<RunReport, RunError> {
         let ran = self.stopped.map_or(Ok(()), Err);
         self.drive.finish(ran, |_, _| Ok((false, Vec::new())))
     }
 }
 
-/// End of the usable memory: the smaller of the address space and the memory size, in bytes.
+/// End of the usable memory, in bytes: the size of the address space or of the memory, whichever is smaller.
 fn memory_end(config: &MachineConfig) -> u64 {
     (1u64 << config.addr_bits).min(config.memory_bytes())
 }

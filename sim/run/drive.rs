@@ -24,12 +24,13 @@ use crate::readers::{Counts as Structures, queues};
 
 /// Number of core cycles between two checks of whether the machine makes progress. `CYCLES_BETWEEN_POLLS` is
 /// the number of core cycles between two polls of `is_broken`; each poll also reports progress to the user.
-/// Islands (groups of hardware blocks that one thread simulates) run at most until the next check, since the
-/// machine cannot be checked while they run.
+/// The machine cannot be checked while islands run (groups of hardware blocks, each simulated by one thread).
+/// They therefore stop before the next check.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
-/// Number of consecutive progress checks without any progress of a warp or request after which the machine is
-/// considered stuck. This limit is needed because DRAM refresh keeps even a stuck machine from becoming idle.
+/// Number of progress checks in succession, all without progress of any warp or request, after which the
+/// machine is considered stuck. The limit is needed because DRAM refresh keeps even a stuck machine from
+/// becoming idle.
 const IDLE_LOOKS: u32 = 8;
 
 /// Maximum number of core cycles that the last writebacks of a launch may take to reach memory.
@@ -55,8 +56,8 @@ pub(super) struct Launch<'a> {
     pub(super) image: &'a Arc<KernelImage>,
     /// File that an error message names if the kernel cannot be launched.
     pub(super) path: &'a Path,
-    /// Returns true if the CTAs of the launch can no longer be read from their trace, so that the launch must
-    /// stop.
+    /// Function that returns true if a CTA of the launch can no longer be read from its trace. The launch
+    /// must then stop.
     pub(super) is_broken: &'a dyn Fn() -> bool,
 }
 
@@ -69,8 +70,9 @@ pub(super) struct IdleCycles {
 }
 
 impl IdleCycles {
-    /// Accounts for a launch that has ended. `stalls` holds the scheduler cycles of each core by stall reason
-    /// since the start of the run. A core that issued no instruction during the launch had no warp.
+    /// Accounts for the end of a launch. `stalls` contains the scheduler cycles of each core by stall reason
+    /// since the start of the run. If a core issued no instruction during the launch, it had no warp, and its
+    /// cycles are counted as such.
     fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), StallCycles::default());
@@ -106,8 +108,8 @@ pub(super) struct Drive<'o> {
     /// True if this run has written a checkpoint.
     saved: bool,
     simulating: HostTime,
-    /// Number of ticks for which the machine was simulated as islands (groups of hardware blocks, each
-    /// simulated by one thread).
+    /// Number of ticks for which the machine was simulated as islands: groups of hardware blocks, each
+    /// simulated by one thread.
     apart: u64,
     team: islands::Team,
     rounds: Vec<Round>,
@@ -247,7 +249,7 @@ impl<'o> Drive<'o> {
     }
 
     /// Ends the run. `ran` is the result of its launches. If all launches finished, calls the closure
-    /// `conclude` with the idle machine. The closure appends failed checks to the list that it is given. It
+    /// `conclude` with the idle machine and a list, to which the closure appends failed checks. The closure
     /// returns true if there was anything to check, and the paths of the files that it has written.
     pub(super) fn finish(
         mut self,
@@ -262,10 +264,10 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // The run includes all cycles up to the limit, even if no hardware block was evaluated in the
-            // last cycles.
+            // At a cycle limit, all cycles up to the limit belong to the run, even if no hardware block was
+            // evaluated in the last of them.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // The run includes the clock edge that was evaluated last.
+            // Otherwise, the clock edge that was evaluated last still belongs to the run.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =
@@ -363,8 +365,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // After a panic within a cycle the machine is in an inconsistent state. From here on it is only read
-        // and no longer simulated.
+        // A panic within a cycle leaves the machine in an inconsistent state. From now on, the machine is
+        // only read, and no longer simulated.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
             let what = format!("internal error: {rule}");
@@ -402,8 +404,8 @@ impl<'o> Drive<'o> {
             return Err(why(fault.to_string()).into());
         }
         end?;
-        // Memory is drained before the host reads it, because stores to parts of a line must have been merged
-        // into the line.
+        // The memory system must become idle before the host reads memory, because stores to parts of a line
+        // must first have been merged into the line.
         self.finished = self.cycles();
         self.stalls = self.stalls_before(self.finished);
         self.idle.reach(&self.stalls);
@@ -462,8 +464,8 @@ impl<'o> Drive<'o> {
             }
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
-                // The islands (groups of hardware blocks) stop as soon as a core has stopped at a fault. The
-                // clock edges after the fault were not evaluated for this core, so the machine must not be
+                // Islands (groups of hardware blocks) stop when a core has stopped at a fault. The clock
+                // edges after the fault were not evaluated for this core, so the machine must not be
                 // evaluated further.
                 if self.machine.fault().is_some() {
                     return Ok(());
@@ -508,9 +510,9 @@ impl<'o> Drive<'o> {
         self.apart += self.sim.tick() - parted;
     }
 
-    /// Stops a run that makes no progress: no hardware block will ever be evaluated again, or all warps are
-    /// in a livelock. It also stops the run if neither instructions nor DRAM accesses have occurred for
-    /// several progress checks.
+    /// Stops a run that makes no progress. There are three cases: no hardware block will ever be evaluated
+    /// again, all warps are in a livelock, or several progress checks in succession have found neither
+    /// instructions nor DRAM accesses.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
         let HangDetectors { idle, circles } = &mut self.watches;
         let mut why = "";
@@ -576,8 +578,8 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// Derives the verdict of a run from its failed checks. If no check failed, the verdict also depends on the
-/// notes: results may depend on the order of warps, or registers may be undefined.
+/// Derives the verdict of a run from its failed checks. If no check failed, the verdict depends on the notes:
+/// they state whether results depend on the order of warps, and whether kernels read undefined registers.
 fn verdict(
     failed: Vec<String>,
     is_checked: bool,
@@ -613,7 +615,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// Schedule of a task that runs once per period. The period is in ticks.
+/// Schedule of a task that is repeated at fixed intervals, in ticks.
 struct Periodic {
     ticks: u64,
     next: u64,
@@ -624,7 +626,7 @@ impl Periodic {
         Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
     }
 
-    /// Returns true if the task must run at this tick. In this case, schedules its next execution.
+    /// Returns true if the task is due at this tick. In this case, also schedules its next execution.
     fn come(&mut self, tick: u64) -> bool {
         let comes = tick >= self.next;
         if comes {
@@ -642,8 +644,8 @@ pub(super) struct HangDetectors {
     circles: Livelock,
 }
 
-/// Detector of a machine in which neither instructions nor DRAM bursts occur, although simulated time
-/// advances.
+/// Detector of a machine in which simulated time advances, but no instructions are executed and no DRAM
+/// bursts are transferred.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,

@@ -106,8 +106,8 @@ pub fn export_into(
             ExportFailure::Write(e) => bad(&path, e),
             ExportFailure::Run(e) => RunError::of_kernel(&e),
         })?;
-        // `exported` is locked before the file gets its final name. A reader of `exported` therefore sees
-        // every file that exists.
+        // `exported` is locked before the file gets its final name, so that the list in `exported` contains
+        // every file that a reader can find in the folder.
         let mut exported = exported();
         exported.files.push(out.commit().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
@@ -122,7 +122,7 @@ pub fn export_into(
     Ok(())
 }
 
-/// Fails if a kernel uses matrix multiplications and the GPU version of the trace has no opcode for them.
+/// Fails if a kernel multiplies matrices, but the GPU version of the trace has no opcode for this.
 fn has_opcodes(prepared: &PreparedLaunch, version: BinaryVersion) -> Result<(), RunError> {
     if version.multiplies_matrices() {
         return Ok(());
@@ -231,15 +231,15 @@ struct Recorder<'a> {
     /// Start address of the local memory, which contains the data of all threads.
     local_base: u64,
     code: Code,
-    /// Trace register numbers at the start of a warp. `names` holds the current numbers for each warp of the
-    /// CTA.
+    /// Mapping to trace register numbers with which every warp starts. The next field, `names`, is the
+    /// current mapping of each warp of the CTA.
     unnamed: Names,
     names: Vec<Names>,
     cta: Cta,
 }
 
 impl Recorder<'_> {
-    /// Starts recording a CTA, and returns the recording of the previous CTA.
+    /// Starts the recording of a CTA. Returns what was recorded for the previous CTA.
     fn begin(&mut self, index: [u32; 3]) -> Cta {
         let warps = (0..self.num_warps as u32).map(Warp::new).collect();
         self.names = vec![self.unnamed.clone(); self.num_warps as usize];
@@ -278,8 +278,8 @@ impl Recorder<'_> {
                     self.push(step, operands, &opcode(space, bytes), bytes, mask, Some(&addresses));
                 }
                 Space::Local => {
-                    // In local memory, the words of adjacent lanes are interleaved. An access to several
-                    // words therefore becomes one access per word.
+                    // In local memory, the words of the lanes are interleaved. A lane's access to several
+                    // words therefore becomes several accesses in the trace, one per word.
                     let word = (map::LOCAL_WORD as u32).min(bytes);
                     for ahead in (0..bytes).step_by(word as usize) {
                         let addresses = self.local(step, &addresses, ahead.into());
@@ -294,7 +294,7 @@ impl Recorder<'_> {
     }
 
     /// Converts the local addresses of a warp to addresses in device memory, where each warp of the grid has
-    /// its own section.
+    /// its own section for local memory.
     fn local(&self, step: &WarpStep<'_>, addresses: &[u64; LANES], ahead: u64) -> [u64; LANES] {
         let [x, y, z] = step.cta.map(u64::from);
         let [nx, ny, _] = self.grid.map(u64::from);

@@ -1,6 +1,6 @@
 //! History of a run: performance counts in at most a few hundred intervals, whatever the length of the run.
-//! Intervals are short at first. When there are too many, adjacent intervals are merged, and later intervals
-//! are twice as long.
+//! Intervals are short at first. Whenever there are too many, adjacent intervals are merged in pairs, and new
+//! intervals are twice as long as before.
 
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use super::Totals;
 
 /// Initial length of an interval in core cycles.
 const FIRST: u64 = 16;
-/// Number of intervals at which adjacent intervals are merged in pairs, so that half as many remain.
+/// Maximum number of intervals. When it is reached, adjacent intervals are merged in pairs, so that half as
+/// many remain.
 const MAX_INTERVALS: usize = 400;
 
 /// Performance counts of one interval, summed over all hardware units.
@@ -29,16 +30,19 @@ pub struct Interval {
     pub l2_accesses: u64,
     /// Number of reads that hit in the L2.
     pub l2_hits: u64,
-    /// Number of DRAM cycles in which a data bus was reserved for a burst, summed over all channels.
+    /// Number of DRAM cycles in which the data bus of a channel was reserved for a burst, summed over all
+    /// channels.
     pub bus_busy_cycles: u64,
-    /// Number of times that the running warps were counted in the interval.
+    /// Number of samples of the number of running warps that were taken in the interval.
     pub looks: u64,
-    /// Number of running warps, summed over all times at which they were counted.
+    /// Number of running warps, summed over the samples in the interval. Divided by `looks`, it is the
+    /// average number of running warps.
     pub running_warps: u64,
 }
 
 impl Interval {
-    /// Combines each count of two intervals by the function `join`. The result starts where `self` starts.
+    /// Combines each count of this interval with the same count of `other` by the function `join`. The result
+    /// has the start cycle of this interval.
     fn join(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
         Self {
             from: self.from,
@@ -76,8 +80,8 @@ impl History {
         Self { before: new.all(cycle, machine), ..new }
     }
 
-    /// Ends all intervals that end at or before `cycle`. Must be called before the events of `cycle` are
-    /// counted.
+    /// Completes all intervals whose last cycle is before `cycle`. Must be called before the events of
+    /// `cycle` are counted.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) {
         while cycle - self.before.cycles >= self.length {
@@ -85,7 +89,8 @@ impl History {
         }
     }
 
-    /// Ends the last interval, which does not include `cycle`, and returns all intervals.
+    /// Ends the last interval, which covers the cycles up to but not including `cycle`, and returns all
+    /// intervals.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Vec<Interval> {
         self.reach(cycle, machine);
         if cycle > self.before.cycles {
@@ -94,7 +99,8 @@ impl History {
         self.intervals
     }
 
-    /// Returns the counts from the start of the run up to a cycle, and counts the running warps once more.
+    /// Returns the counts from the start of the run up to a cycle. Also takes a sample of the number of
+    /// running warps.
     fn all(&self, cycles: u64, machine: &Machine) -> Interval {
         let Interval { looks, running_warps, .. } = self.before;
         let Totals { cores, l1, l2, dram, .. } = Totals::of(machine);

@@ -1,6 +1,6 @@
 //! Runs a launch file, without timing, on the combination of shared and distributed caches of anssari2012
-//! ([`golden::hybrid`]). The compute units execute one warp instruction each, in round-robin order, as in
-//! section 4.1 of the thesis.
+//! ([`golden::hybrid`]). As in section 4.1 of the thesis, the compute units take turns: each executes one
+//! warp instruction, in round-robin order.
 
 use std::path::Path;
 

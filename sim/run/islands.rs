@@ -1,8 +1,8 @@
 //! Simulates a machine as islands in one thread or in several. An island is a group of hardware blocks that
-//! one thread simulates; islands are connected by links with a delay. All islands synchronize every few
-//! cycles, before a message between them could become visible. The result is therefore the same as if all
-//! hardware blocks were evaluated in lockstep at every edge. It does not depend on which thread simulates
-//! which island.
+//! one thread simulates; islands are connected by links with a delay. Every few cycles, all islands
+//! synchronize and exchange messages, before a message could become visible in its destination. The result is
+//! therefore the same as if all hardware blocks were evaluated in lockstep at every edge, whichever thread
+//! simulates an island.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -14,18 +14,18 @@ use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
 use rtl::machine::{Machine, MachineIslands};
 
-/// Round number that tells the helper threads to exit.
+/// Round number with which helper threads are told to exit.
 const LEAVE: u64 = u64::MAX;
 /// Time for which an idle helper thread spins before it goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// A trial measures multithreaded and single-threaded execution in alternating turns of `TURN` rounds each.
-/// Both modes are thus measured in the same phase of the program. The slowest turn of each mode is not
-/// counted. `TRIAL` is the minimum duration of a trial.
+/// A trial alternates between multithreaded and single-threaded execution every `TURN` rounds, so that both
+/// modes are measured in the same phase of the program. `TURN` rounds in one mode are a turn; the slowest
+/// turn of each mode is not counted. `TRIAL` is the minimum duration of a trial.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
-/// Time for which the winning mode of a trial is used, as a multiple of the trial's duration. It starts at
-/// `SETTLED` and doubles each time the same mode wins again. `MAX_SETTLED` holds the limits for multithreaded
-/// and for single-threaded execution.
+/// Time for which the faster mode is used after a trial, as a multiple of the trial's duration. The multiple
+/// is `SETTLED` at first, and doubles each time the same mode wins again. `MAX_SETTLED` holds the limits for
+/// multithreaded and for single-threaded execution.
 const SETTLED: u32 = 24;
 const MAX_SETTLED: [u32; 2] = [96, 960];
 
@@ -68,13 +68,13 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Times that the simulator takes for a round, executed in one thread. A round is the interval between two
-/// synchronizations of all islands (groups of hardware blocks).
+/// Times that the simulator takes for the tasks of a round, which is executed in one thread. A round is the
+/// interval between two synchronizations of all islands (groups of hardware blocks).
 #[derive(Clone, Debug)]
 pub struct Round {
     /// Time taken by each island (group of hardware blocks), in the order in which the islands are simulated.
     pub islands: Vec<Duration>,
-    /// Time taken by each exchange of messages at the end of the round.
+    /// Time taken by each synchronization at the end of the round, in which islands exchange messages.
     pub meetings: Vec<Duration>,
 }
 
@@ -85,8 +85,8 @@ pub(super) struct Team {
     /// Trial in progress; `None` while the winning mode of the last trial is used.
     trial: Option<Trial>,
     winner: usize,
-    /// Time for which the winning mode is used, as a multiple of the trial's duration. `left` is what remains
-    /// of this time.
+    /// Time for which the faster mode is used, as a multiple of the duration of the last trial. The next
+    /// field, `left`, is the rest of this time.
     settled: u32,
     left: Duration,
 }
@@ -95,8 +95,9 @@ pub(super) struct Team {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
-    /// Time of the current turn. The next fields hold the total time and the slowest turn of each mode. The
-    /// slowest turn is not counted, because other programs on the computer may have delayed it.
+    /// Time of the current turn so far. The next two fields contain, for each mode, the total time of its
+    /// turns and the time of its slowest turn. The slowest turn is not counted, because other programs on the
+    /// computer may have delayed it.
     turn: Duration,
     took: [Duration; 2],
     slowest: [Duration; 2],
@@ -123,8 +124,8 @@ impl Trial {
         }
     }
 
-    /// Returns the total time of each mode without its slowest turn. Returns `None` if the trial has not
-    /// lasted long enough.
+    /// Returns the total time of each mode without its slowest turn. Returns `None` if the trial must
+    /// continue.
     fn outcome(&self) -> Option<[Duration; 2]> {
         let outcome = [TOGETHER, ALONE].map(|who| self.took[who] - self.slowest[who]);
         (self.rounds.is_multiple_of(2 * TURN) && outcome.iter().sum::<Duration>() >= TRIAL).then_some(outcome)
@@ -184,7 +185,7 @@ impl Tasks {
     }
 
     /// Claims and executes tasks of a round in the given order, and then waits until all tasks are finished.
-    /// Returns false if `is_lost` reports that the round was abandoned.
+    /// Returns false if the function `is_lost` reports that the round has been abandoned.
     fn share(
         &self,
         round: u64,
@@ -220,15 +221,15 @@ struct SharedState<'i> {
     helpers: Vec<Helper>,
 }
 
-/// State of a helper thread. `sleeps` is true while the thread is asleep.
+/// State of a helper thread: `sleeps` is true if the thread sleeps and must be woken up for the next round.
 #[derive(Default)]
 struct Helper {
     sleeps: AtomicBool,
 }
 
 impl SharedState<'_> {
-    /// Executes a thread's share of the work in a round. Returns false if `is_lost` reports that the round
-    /// was abandoned.
+    /// Executes a thread's share of the work in a round: it runs islands, then synchronizes them. Returns
+    /// false if the function `is_lost` reports that the round has been abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
@@ -248,7 +249,7 @@ impl SharedState<'_> {
         }
     }
 
-    /// Waits until the current round is no longer `known`, and returns the number of the new round.
+    /// Waits until the number of the current round differs from `known`, and returns the new number.
     fn next_round(&self, known: u64, helper: &Helper) -> u64 {
         let since = Instant::now();
         let backoff = Backoff::new();
@@ -271,7 +272,7 @@ impl SharedState<'_> {
         }
     }
 
-    /// Starts a round. With the round number `LEAVE`, makes the helper threads exit.
+    /// Starts the round with the number `round`. The number `LEAVE` makes the helper threads exit.
     fn begin(&self, round: u64, threads: &[Thread]) {
         self.round.store(round, Ordering::SeqCst);
         for (helper, thread) in self.helpers.iter().zip(threads) {
@@ -383,8 +384,8 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
 }
 
 /// Returns the order in which one of `count` threads claims islands (groups of hardware blocks) to simulate.
-/// The thread first claims its own share, which is every `count`th island, and then all other islands in
-/// reverse order. Islands are sorted by descending run time.
+/// Islands are sorted by descending run time. The thread first claims its own share, which is every `count`th
+/// island. Then it claims the islands of other threads, from the shortest run time to the longest.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;
@@ -398,8 +399,9 @@ mod tests {
 
     const ROUND: Duration = Duration::from_micros(100);
 
-    /// Runs a trial in which rounds take the given times with several threads and with one. Returns true if
-    /// single-threaded simulation won, and the time for which the winning mode will be used.
+    /// Runs a trial in which the rounds take the given times: `together` with several threads, `alone` with
+    /// one thread. Returns true if single-threaded simulation won, and the time for which the winning mode
+    /// will be used.
     fn try_trial(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {

@@ -30,8 +30,8 @@ pub(super) fn run(
     let drive = match saved {
         None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
-            // Each launch has a list of lines that may be cached. The lists for finished launches are
-            // skipped. The list for the resumed launch is skipped too, because the machine already has it.
+            // There is a list of lines that may be cached for each launch. The lists of finished launches are
+            // skipped. The list of the resumed launch is skipped as well, because the machine already has it.
             admitted.nth(saved.run.launched as usize);
             Drive::resume(saved, options)?
         }
@@ -107,9 +107,9 @@ fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<Pat
 
 struct Launches<'a> {
     prepared: &'a PreparedLaunch,
-    /// For each remaining launch, the lines that may be cached in the L1Ds. If warps race, the machine may
-    /// need more launches than the profiling run. Then the lines for the profile's last launch stay in
-    /// effect.
+    /// For each launch that has not started, the lines that may be cached in the L1Ds. If the kernels contain
+    /// a race, the machine may execute more launches than the profiling run did. In this case, the lines of
+    /// the last profiled launch remain in effect.
     admitted: std::vec::IntoIter<AdmittedLines>,
     drive: Drive<'a>,
     /// True if the next launch was already running when the checkpoint was saved.

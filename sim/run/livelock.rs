@@ -1,10 +1,11 @@
 //! Detects livelocks, such as warps that spin forever on a lock that no warp will release.
 //!
-//! In a livelock, instructions are issued, but no value in memory changes and no CTA ends. If this lasts for
-//! long, every running warp is monitored for a while. A warp that returns to an earlier state, with the same
-//! next instruction, lanes and registers, will read the same memory again and loop forever. The machine is
-//! stuck if every warp returns to an earlier state, or waits at a barrier for a warp that does. A kernel that
-//! counts, stores or reads the clock changes a register or memory and is never reported.
+//! In a livelock, instructions are issued, but no value in memory changes and no CTA ends. If a machine is in
+//! this condition for long, every running warp is monitored for a while. The state of a warp consists of its
+//! next instruction, its lanes and its registers. A warp that returns to an earlier state will loop forever,
+//! because it reads the same memory again. The machine is stuck if every warp returns to an earlier state, or
+//! waits at a barrier for a warp that does. A kernel that counts, stores or reads the clock changes a
+//! register or memory and is never reported.
 
 use rtl::machine::Machine;
 use rtl::sm::WarpState;
@@ -12,15 +13,15 @@ use serde::{Deserialize, Serialize};
 
 /// Number of consecutive progress checks without a change after which warps are monitored for the first time.
 const PATIENCE: u32 = 1;
-/// Number of simulation steps for which warps are monitored the first time. Each time that no livelock is
-/// found, this number and the number of checks in [`PATIENCE`] are doubled.
+/// Number of simulation steps for which warps are monitored the first time. If no livelock is found, this
+/// number is doubled for the next time, and so is the number of progress checks until then ([`PATIENCE`]).
 const STEPS: u64 = 1 << 16;
 
 /// Livelock detector for one kernel launch.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Livelock {
     changes: u64,
-    /// Number of progress checks since a value in memory last changed or a CTA last ended.
+    /// Number of progress checks in succession in which no value in memory had changed and no CTA had ended.
     quiet: u32,
     patience: u32,
     steps: u64,
@@ -41,7 +42,7 @@ struct WatchedWarp {
     /// Reference state of the warp, with which later states are compared. It is taken when no instruction of
     /// the warp is in flight.
     seen: Option<WarpState>,
-    /// True if the warp has been in a state other than the reference state.
+    /// True if the warp has been in another state since the reference state was taken.
     left: bool,
     /// True if the warp has returned to the reference state, which means that the warp loops.
     back: bool,
@@ -122,8 +123,8 @@ impl WatchedWarp {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A branch to itself never changes the program counter of its warp. The warp would never be seen
-            // at a different instruction, so this case is treated separately.
+            // The program counter of a warp never changes if an instruction branches to itself. `left` then
+            // stays false, although the warp loops, so this case is treated separately.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

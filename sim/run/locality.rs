@@ -1,6 +1,6 @@
-//! Runs a launch file without timing and classifies every cache hit by the previous user of the line
-//! ([`golden::untimed::Locality`]). The previous user may be the same thread, another thread of the same
-//! warp, CTA or SM, another SM, or an earlier launch.
+//! Runs a launch file without timing and classifies every cache hit by the thread that accessed the line
+//! before ([`golden::untimed::Locality`]). This may be the same thread, another thread of the same warp, CTA
+//! or SM, a thread of another SM, or a thread of an earlier launch.
 
 use std::path::Path;
 

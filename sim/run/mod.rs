@@ -90,7 +90,7 @@ pub struct RunOptions {
     /// PTX file that replaces all PTX files named in the launch file.
     pub ptx: Option<PathBuf>,
     /// True to write the output files that the launch file requests. Must be false if several runs would
-    /// write the same files.
+    /// otherwise write the same files.
     pub outputs: bool,
     /// Waveform to be written, if any.
     pub wave: Option<WaveOptions>,
@@ -106,12 +106,13 @@ pub struct RunOptions {
     /// ports of each memory.
     pub structures: bool,
     /// Mode in which the hardware blocks are evaluated. Tests evaluate them in random order or with
-    /// additional checks. [`Mode::FAST`] applies only if nothing is checked and no waveform is written.
+    /// additional checks. Even with [`Mode::FAST`], the assertions of the model remain enabled if the run is
+    /// checked or writes a waveform.
     pub mode: Mode,
     /// Choice of the threads that simulate the machine.
     pub threads: Threads,
-    /// True to record the time that each island (group of hardware blocks) takes between synchronizations.
-    /// The run then uses one thread.
+    /// True to record the time that each island (group of hardware blocks) takes in each round between two
+    /// synchronizations. The run then uses only one thread.
     pub time_rounds: bool,
     /// Checkpoints to write and to resume from. They cannot be combined with `check`, because the golden
     /// models are not saved.
@@ -121,8 +122,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Returns the evaluation mode of the run. Assertions of the model are never disabled if the run is
-    /// checked or writes a waveform, since every violation must then be reported.
+    /// Returns the mode in which the run evaluates hardware blocks. If the run is checked or writes a
+    /// waveform, the assertions of the model are always enabled, so that every violation is reported.
     #[must_use]
     pub fn evaluation(&self) -> Mode {
         let is_looked_at = self.check || self.wave.is_some();
@@ -158,8 +159,8 @@ pub struct SeriesOptions {
     pub path: PathBuf,
     /// Number of core cycles per row, at least 1.
     pub interval: u64,
-    /// Counters to be written, named by their paths in the statistics, such as `l1.misses`. If empty, the
-    /// columns are [`SERIES_COLUMNS`].
+    /// Counters to be written, by the paths that they have in the statistics, such as `l1.misses`. If empty,
+    /// the counters in [`SERIES_COLUMNS`] are written.
     pub columns: Vec<String>,
 }
 
@@ -217,15 +218,15 @@ pub struct RunReport {
     pub verdict: Verdict,
     /// Names of the kernels in the order of their first launch, each with its number of launches.
     pub kernels: Vec<(String, u64)>,
-    /// Kernels for which a warp throttle determined a limit, each with the maximum number of warps per
-    /// scheduler.
+    /// Kernels whose number of warps a throttle has limited. Each entry has the kernel and the maximum number
+    /// of warps per scheduler that the throttle chose.
     pub warp_limits: Vec<(String, u8)>,
     /// Counters of all hardware blocks of the machine.
     pub counters: Counters,
     /// Counters of each load instruction; empty for a trace.
     pub loads: Vec<LoadCounters>,
-    /// Reuse of L1D lines: first by all loads, then only by the loads that did not bypass the L1D. `None` if
-    /// the golden models did not run.
+    /// Two histograms of the reuse of L1D lines: by all loads, and only by the loads that did not bypass the
+    /// L1D. `None` if the golden models did not run.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
     /// History of the run in intervals; empty unless requested.
@@ -238,8 +239,8 @@ pub struct RunReport {
     /// simulated by one thread).
     #[serde(skip)]
     pub cycles_apart: u64,
-    /// Times that the simulator took for each round between two synchronizations of the islands (groups of
-    /// hardware blocks); empty unless requested.
+    /// Times that the simulator took for each round. A round is the interval between two synchronizations of
+    /// all islands (groups of hardware blocks). Empty unless requested.
     #[serde(skip)]
     pub rounds: Vec<Round>,
     /// Time that the simulator took for the run.
@@ -251,15 +252,16 @@ pub struct RunReport {
     /// Notes for the user about the written files, results that depend on the order of warps, and skipped
     /// checks.
     pub notes: Vec<String>,
-    /// Digest of the final state of all hardware blocks, and digest of all beats; `None` unless the
-    /// evaluation mode requests them.
+    /// Two digests: of the final state of all hardware blocks, and of all beats that were sent. `None` unless
+    /// the evaluation mode requests them.
     #[serde(skip)]
     pub digests: Option<(u64, u64)>,
 }
 
 impl RunReport {
-    /// Evictions and bypasses for each kind of cache. A flag marks caches in which no cache scheme can make a
-    /// difference. Constant and texture caches are included only if they were used.
+    /// Evictions and bypasses for each kind of cache. A flag marks the kinds of caches in which nothing was
+    /// evicted or bypassed, so that no cache scheme can make a difference. Constant and texture caches are
+    /// included only if they were used.
     #[must_use]
     pub fn evictions(&self) -> Vec<Evictions> {
         self.counters.evictions(self.outcome == Outcome::Finished)
@@ -292,8 +294,8 @@ pub enum RunError {
     /// The kernel made an illegal memory access or an illegal operation.
     #[error("{0}")]
     Fault(String),
-    /// The kernel cannot end: lanes or warps wait for other lanes or warps that never arrive, or warps of a
-    /// run without timing loop forever.
+    /// The kernel cannot end: some lanes or warps wait for others that never arrive, or, in a run without
+    /// timing, warps loop forever.
     #[error("{0}")]
     NoProgress(String),
 }
@@ -312,8 +314,8 @@ impl RunError {
     }
 }
 
-/// Removes the file name from the start of a message. Some error messages already begin with the file name,
-/// and the caller adds the file name to every message.
+/// If a message starts with the file name, returns the rest of the message. Some errors include the file
+/// name, but the caller adds it to every message.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
@@ -349,8 +351,9 @@ pub fn run(
 /// Runs a launch file, which [`open`] has read, on a machine.
 ///
 /// # Errors
-/// Fails on bad input, before anything is written; on an illegal access by the kernel; or if a waveform
-/// cannot be written. A wrong result is not an error, but is reported by the verdict.
+/// Fails if the input is invalid; in this case, nothing has been written. Also fails if a kernel makes an
+/// illegal access, or if a waveform cannot be written. A wrong result is not an error: the verdict reports
+/// it.
 pub fn run_file(
     launch: LaunchFile,
     config: &MachineConfig,
@@ -364,7 +367,7 @@ pub fn run_file(
 /// Checks whether a launch file can run on a machine, as far as this is possible without a simulation.
 ///
 /// # Errors
-/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits on an SM.
+/// Fails if [`run`] would fail for the same input, or if not even one CTA of a kernel fits on an SM.
 pub fn fits(launch: &Path, config: &MachineConfig) -> Result<(), RunError> {
     let prepared = prepare::prepare(open(launch, None)?, config)?;
     for task in prepared.tasks.iter().flatten() {

@@ -51,7 +51,8 @@ pub(super) struct Placement {
     /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
     pub(super) regions: Vec<Region>,
-    /// Indices of the buffers that represent constants, and therefore lie inside a memory region.
+    /// Indices of the buffers that represent constants. Such a buffer is inside the memory region of its
+    /// file's constants.
     pub(super) inside: HashSet<usize>,
 }
 
@@ -92,9 +93,9 @@ pub(super) fn texture_handle(buffer: BufferId) -> u64 {
 
 /// Assigns addresses to buffers and variables, and inserts these addresses into data and programs.
 ///
-/// A buffer is placed at the address that the launch file states for it. The other buffers follow in order,
-/// each at the next aligned address, and after them the variables that have no buffer. Between two neighbors,
-/// at least one byte remains unmapped, so that an access past the end of one does not reach the next.
+/// If the launch file states an address for a buffer, the buffer is placed there. All other buffers are
+/// placed in order, each at the next aligned address. The variables without a buffer follow. At least one
+/// byte between two neighbors is not mapped, so that an access beyond the end of one never reaches the other.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,

@@ -67,8 +67,8 @@ impl Observers {
         self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
     }
 
-    /// True if any observer needs all hardware blocks at the same tick. The machine then cannot be simulated
-    /// as islands, which run ahead of each other.
+    /// True if any observer needs all hardware blocks to be at the same tick. The machine then cannot be
+    /// simulated as islands, because islands may be at different ticks.
     pub(super) fn need_all_together(&self) -> bool {
         self.look_at_edges() || self.look_before_edges()
     }
@@ -86,8 +86,8 @@ impl Observers {
         self.traces.begin(image);
     }
 
-    /// Must be called before a clock edge. If the edge is before tick `end`, the time series and the history
-    /// record all cycles up to the edge.
+    /// Must be called before each clock edge. If the next edge is before tick `end`, the time series and the
+    /// history record all cycles before this edge.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
         if !self.look_before_edges() {
             return Ok(());
@@ -149,8 +149,8 @@ impl Observers {
     ) -> Result<(Vec<PathBuf>, Vec<Interval>), RunError> {
         let mut written = self.traces.finish(tick)?;
         if let Some(series) = self.series {
-            // The time series includes the writebacks of the last launch, which reach memory after the end of
-            // the launch.
+            // The end of the time series is later than the end of the last launch, because it includes the
+            // writebacks that reach memory after that launch.
             written.push(series.finish(cycles, machine)?);
         }
         let history = self.history.map(|history| history.finish(cycles, machine));

@@ -9,8 +9,8 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Factor for the instruction limit when a launch is repeated with another order of warps. It is applied to
-/// the number of thread instructions in the first order.
+/// Factor by which the instruction limit exceeds the number of thread instructions in the first order, when a
+/// launch is repeated with another order of warps.
 const LONGER: u64 = 8;
 /// Number of thread instructions added to the instruction limit when a launch is repeated with another order
 /// of warps.
@@ -20,14 +20,15 @@ const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 pub(super) struct Difference {
     /// Name of the buffer or variable.
     name: String,
-    /// Word used in messages: buffer or variable.
+    /// Kind of memory, as messages call it: buffer or variable.
     pub(super) what: &'static str,
     pub(super) part: Part,
     /// Expected contents of the whole buffer or variable, as computed by the interpreter.
     whole: Vec<u8>,
     got: Array,
     expected: Array,
-    /// For each element, true if some other order of warps gives a different value than the expected one.
+    /// For each element, true if at least one other order of warps gives a value that differs from the
+    /// expected value.
     varies: Vec<bool>,
 }
 
@@ -47,8 +48,8 @@ impl Difference {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
-            // The multiset rule ignores positions. If any element differs, all elements are therefore marked
-            // as varying.
+            // The multiset rule compares elements without regard to their positions. If the multisets differ,
+            // it is unknown which elements vary, so all are marked as varying.
             let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
@@ -100,7 +101,7 @@ pub(super) fn ask(disputed: &mut [Difference], launch: &Launch<'_>, sms: Sms, be
             return;
         }
         let mut memory = before.clone();
-        // If the launch fails with some order, that order gives no information about individual bytes.
+        // If the launch fails with one order of warps, its memory contents are not used.
         if interp::run_in(order, &launch, sms, &mut memory).is_ok() {
             for one in &mut *disputed {
                 if let Some(buffer) = memory.buffer(&one.name) {

@@ -22,8 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// Imitates a machine that ran two warps, and returns the difference from the interpreter, if there is one.
-/// `words` are values in the machine's memory that replace the expected values.
+/// Imitates a machine with two warps. `words` replace values in the machine's memory. Returns the difference
+/// between this memory and the interpreter's, if there is one.
 fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
@@ -76,8 +76,8 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Tests a value that depends on the order of warps and that may deviate by a tolerance. Even so, the value
-/// that the machine computes must not deviate by more than the tolerance.
+/// Tests a word whose value depends on the order of warps, compared by a rule with a tolerance. A value of
+/// the machine that deviates by more than the tolerance from every order must still be reported.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

@@ -54,7 +54,8 @@ pub(super) struct Kernel {
     pub(super) params: Vec<u8>,
     /// Program for the clocked machine.
     pub(super) image: Arc<KernelImage>,
-    /// Arguments that differ between iterations, each with its offset in the parameter block in bytes.
+    /// Arguments that change from one iteration to the next, each with its byte offset in the parameter
+    /// block.
     varying: Vec<(usize, Argument)>,
 }
 
@@ -139,7 +140,7 @@ fn local_memory(
     Some(NamedRange { name: "local memory".to_owned(), start, bytes: threads * of_thread })
 }
 
-/// Checks that all address ranges are within the machine's address space and memory.
+/// Checks that every address range is within the address space of the machine and within its memory.
 fn fit<'r>(
     file: &LaunchFile,
     ranges: impl Iterator<Item = &'r NamedRange>,

@@ -100,7 +100,7 @@ mod tests;
 /// Counts of the loads and stores that reach the L2.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct L2 {
-    /// Number of lines accessed in the L2.
+    /// Number of line accesses in the L2.
     pub accesses: u64,
     /// Number of line accesses that hit in the L2.
     pub hits: u64,

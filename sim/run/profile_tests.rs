@@ -23,8 +23,8 @@ fn fermi(designs: &[&str], sets: &[&str]) -> MachineConfig {
         .config
 }
 
-/// Returns the untimed profile of all launches of a file, and the counters of the clocked machine for the
-/// same file.
+/// Runs a launch file on the untimed caches and on the clocked machine. Returns the profile of all launches,
+/// and the counters of the machine.
 fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     let path = kernels().join(launch);
     let kernels = profile(&path, None, config).unwrap();
@@ -35,15 +35,15 @@ fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     (all, run(&path, config, &RunOptions::default(), &mut |_| {}).unwrap().counters)
 }
 
-/// Sums three counters over all L1s: accesses, hits including pending hits, and stores.
+/// Returns three sums over all L1s: accesses, hits (including hits on lines with a pending fill), and stores.
 fn l1(counters: &Counters) -> (u64, u64, u64) {
     counters.l1.iter().fold((0, 0, 0), |(accesses, hits, stores), unit| {
         (accesses + unit.accesses, hits + unit.hits + unit.hit_pending, stores + unit.store_hits + unit.store_misses)
     })
 }
 
-/// Sums three counts of a profile over all instructions: accesses, hits and stores. Loads of different
-/// kernels must have different program counters.
+/// Returns three sums over all instructions of a profile: accesses, hits and stores. The program counters of
+/// loads in different kernels must differ.
 fn sum_accesses(profile: &Profile) -> (u64, u64, u64) {
     let Load { transactions, l1_hits, .. } = profile.all_loads();
     (transactions, l1_hits, profile.stores.transactions)

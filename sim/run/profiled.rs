@@ -1,5 +1,5 @@
-//! Profile for the bypass scheme Profiled-BYPASS: the lines that may be cached in the L1Ds in each launch.
-//! The profile is taken from a run without timing on the same data
+//! Computes the profile for the bypass scheme Profiled-BYPASS: for each launch, the lines that may be cached
+//! in the L1Ds. The profile is taken from a run without timing on the same data
 //! ([`golden::untimed::Recording::admitted_lines`]).
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::untimed::each_launch;
 /// For the L1D of each SM, the lines that may be cached in one launch.
 pub(super) type AdmittedLines = Vec<Arc<[u64]>>;
 
-/// Computes, for every launch in order, the lines that may be cached. The list is empty if the bypass scheme
+/// Computes the lines that may be cached, for every launch in order. The result is empty if the bypass scheme
 /// of the machine uses no profile.
 pub(super) fn profile_launches(
     prepared: &PreparedLaunch,

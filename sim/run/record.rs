@@ -27,7 +27,7 @@ pub struct KernelRecording {
 /// Recordings of all launches of a launch file.
 #[derive(Clone, Debug)]
 pub struct Recordings {
-    /// PTX file that contains all kernels.
+    /// Path of the PTX file that contains all kernels.
     pub ptx: PathBuf,
     /// Kernels in the order of their first launch.
     pub kernels: Vec<KernelRecording>,

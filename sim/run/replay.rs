@@ -25,12 +25,14 @@ use crate::trace::{is_kernel, list_of};
 /// processor would otherwise be idle.
 const READ_AHEAD: usize = 16 << 20;
 
-/// Trace whose kernels have been opened and checked.
+/// Memory limit in bytes for CTAs that are read ahead, before the machine requests them. CTAs are read ahead
+/// only if a processor would otherwise be idle.
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
     kernels: Vec<PathBuf>,
-    /// Highest address that a host copy or the first CTA of a kernel accesses.
+    /// Highest address in the parts of the trace read so far: the copies from the host, and the first CTA of
+    /// each kernel.
     highest: u64,
     warnings: Vec<Warning>,
 }
@@ -168,7 +170,7 @@ pub fn replay(
     }
     let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
-    // Warnings about the start of each kernel's trace have already been collected.
+    // The warnings about the start of each kernel's trace are already in the recording.
     let mut warnings = recording.warnings.clone();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;

@@ -10,8 +10,8 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Measures the reuse of lines in all launches of a launch file. If a line is used in several launches, this
-/// does not count as reuse.
+/// Measures the reuse of lines in all launches of a launch file. Only uses within the same launch count as
+/// reuse of a line.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by a kernel.

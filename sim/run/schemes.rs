@@ -17,7 +17,7 @@ use rtl::sm::scheduler::SchedulerConfig;
 use rtl::throttle::ThrottleConfig;
 use serde::{Deserialize, Serialize};
 
-/// One value for each kind of hardware unit that has schemes.
+/// Group of values, one for each kind of hardware unit that can have schemes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerUnit<T> {
     /// SM cores, which have throttles and warp schedulers.
@@ -36,7 +36,8 @@ pub struct PerUnit<T> {
     pub dram: T,
 }
 
-/// Counters of the schemes of each hardware unit; empty for a kind of unit whose schemes declare none.
+/// Counters of the schemes, with one entry per hardware unit. If the schemes of a kind of unit declare no
+/// counters, the list for this kind is empty.
 pub type SchemeUnits = PerUnit<Vec<SchemeCounts>>;
 
 impl SchemeUnits {
@@ -60,8 +61,8 @@ impl SchemeUnits {
         *self == Self::default()
     }
 
-    /// Returns one unit of each kind. Each unit has the counters of all schemes that are linked into the
-    /// program.
+    /// Returns one unit of each kind, which has the counters of all schemes that are linked into the program
+    /// for this kind.
     pub(crate) fn linked() -> Self {
         let unit = |list: &dyn Fn(&mut dyn CounterReader)| units([SchemeCounts::all(list)].into_iter());
         Self {

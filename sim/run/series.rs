@@ -59,7 +59,7 @@ pub(super) struct Series {
     counted: SeriesState,
 }
 
-/// Returns the values of all counters of a machine with the optional hardware `has`.
+/// Returns the values of all counters of a machine; `has` states which optional hardware the machine has.
 fn values(has: &MachineFeatures, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
@@ -97,8 +97,9 @@ impl Series {
         Ok(Self { path: path.clone(), writer, has, places, counted })
     }
 
-    /// Resumes the time series in a run that has already reached `cycle`. Continues the current interval of
-    /// an earlier series if that series had the same interval and columns. Otherwise starts a new interval.
+    /// Resumes the time series in a run that has already reached `cycle`. If the checkpoint contains a series
+    /// with the same interval length and the same columns, its unfinished interval is continued. Otherwise, a
+    /// new interval starts at `cycle`.
     pub(super) fn go_on(&mut self, counted: Option<SeriesState>, cycle: u64, machine: &Machine) {
         let SeriesState { interval, columns, .. } = &self.counted;
         let is_alike = |other: &SeriesState| other.interval == *interval && other.columns == *columns;
@@ -114,8 +115,8 @@ impl Series {
         self.counted.clone()
     }
 
-    /// Writes the rows of all intervals that end at or before `cycle`. Must be called before the events of
-    /// `cycle` are counted.
+    /// Writes the rows of all intervals whose last cycle is before `cycle`. Must be called before the events
+    /// of `cycle` are counted.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) -> Result<(), RunError> {
         while cycle - self.counted.from >= self.counted.interval {
@@ -124,7 +125,8 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the last row, whose interval ends before `cycle`, and completes the file.
+    /// Writes the last row and completes the file. The last row covers the cycles up to, but not including,
+    /// `cycle`.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
         if cycle > self.counted.from {

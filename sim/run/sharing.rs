@@ -1,6 +1,6 @@
-//! Sharing profile of a launch file. For each memory instruction, it tells how many CTAs share the accessed
-//! data and how well the accesses coalesce. It also tells whether the addresses depend on loaded values. This
-//! is the profile of anssari2012 Table 4.2. No caches or timing are modeled.
+//! Sharing profile of a launch file. For each memory instruction, the profile tells how many CTAs share the
+//! accessed data, how well the accesses coalesce, and whether the addresses depend on loaded values, as in
+//! anssari2012 Table 4.2. No caches or timing are modeled.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Size of a word in bytes. Sharers are counted for each word, which anssari2012 calls an element.
+/// Size of a word in bytes. A word corresponds to an element in anssari2012: the CTAs that share data are
+/// counted for each word.
 pub const WORD_BYTES: u64 = 4;
 
 /// Accesses of one instruction to global or constant memory, over all launches of its kernel.
@@ -29,15 +30,15 @@ pub struct AccessSharing {
     pub is_dependent: bool,
     /// Number of warps that executed the instruction.
     pub warps: u64,
-    /// Number of accessed lines, summed over the warps that executed the instruction.
+    /// Number of line accesses, summed over all executions of the instruction by a warp.
     pub touched: u64,
-    /// Minimum number of lines that could contain the accessed bytes if these were contiguous, summed over
-    /// the warps that executed the instruction.
+    /// Minimum number of line accesses: the number that would suffice if the bytes that a warp accesses at
+    /// once were contiguous, summed over all executions of the instruction by a warp.
     pub least: u64,
     /// Number of distinct words accessed in a launch, summed over the launches.
     pub words: u64,
-    /// Number of sharers, summed over the words that the instruction accessed. The sharers of a word are the
-    /// CTAs of the launch that accessed this word by any instruction.
+    /// Number of sharers, summed over the words that the instruction accessed. A sharer of a word is a CTA of
+    /// the launch that accessed the word by any of its instructions.
     pub sharers: u64,
 }
 
@@ -51,7 +52,8 @@ pub struct KernelSharing {
 }
 
 /// Computes the sharing profile of a launch file. The kernels are in the order of their first launch.
-/// `machine` determines which CTAs run concurrently, which affects only the order of accesses.
+/// `machine` determines which CTAs run at the same time. This affects the order of accesses, but not the
+/// profile.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by the kernel.
@@ -100,9 +102,8 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
 }
 
 /// Determines for each instruction whether its address depends on a value loaded from memory. Only
-/// dependences through registers are followed. Dependences through memory are ignored, and so are predicates
-/// that decide whether an instruction executes. Reading a kernel parameter does not count as a load from
-/// memory.
+/// dependences through registers are followed. Three things are ignored: dependences through memory,
+/// predicates that decide whether an instruction executes, and loads of kernel parameters.
 fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {
@@ -130,14 +131,15 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
 struct LaunchAccesses {
     /// Pairs of a word and a CTA that accessed the word.
     by_cta: FxHashSet<(u64, u32)>,
-    /// Number of CTAs that accessed each word.
+    /// For each word, the number of CTAs that accessed it.
     ctas: FxHashMap<u64, u32>,
     /// Pairs of an instruction and a word that the instruction accessed.
     by_inst: FxHashSet<(u32, u64)>,
     words: Vec<u64>,
 }
 
-/// Bit that distinguishes the number of a word in constant memory from that of a word in global memory.
+/// Bit that is set in the number of a word in constant memory, and clear in the number of a word in global
+/// memory.
 const CONSTANT: u64 = 1 << 63;
 
 impl LaunchAccesses {
@@ -227,8 +229,8 @@ mod tests {
     fn a_matrix_is_shared_by_the_ctas_of_a_row_or_column_of_tiles() {
         let [sgemm] = &profile("sgemm_cache")[..] else { panic!("one kernel") };
         let stored: Vec<_> = sgemm.accesses.iter().filter(|one| one.access == Access::Store).collect();
-        // The result consists of 3 x 2 tiles, one per CTA, whose rows are not aligned to sectors. Adjacent
-        // tiles share some sectors, but no word.
+        // The result matrix is divided into 3 x 2 tiles, one per CTA. The rows of a tile are not aligned to
+        // sectors, so adjacent tiles share some sectors, but they share no word.
         assert!(stored.iter().all(|one| one.sharers == one.words), "{stored:?}");
         assert!(sgemm.accesses.iter().any(|one| one.sharers == 3 * one.words), "{sgemm:?}");
     }

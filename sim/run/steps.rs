@@ -33,8 +33,8 @@ pub(super) struct Place {
     task: usize,
 }
 
-/// Executes all steps of a prepared launch file on a device. If `from` is given, starts at this launch, which
-/// is already running.
+/// Executes all steps of a prepared launch file on a device. If `from` is given, starts at the launch at this
+/// position, which was already running when the checkpoint was saved.
 pub(super) fn run<D: Device>(prepared: &PreparedLaunch, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
     let mut host = Host { prepared, device, from };
     let first = from.map_or(0, |from| from.step);
@@ -52,7 +52,8 @@ pub(super) fn run<D: Device>(prepared: &PreparedLaunch, from: Option<Place>, dev
 struct Host<'a, D> {
     prepared: &'a PreparedLaunch,
     device: &'a mut D,
-    /// Position of the launch that was already running, until this launch is resumed.
+    /// Position of the launch that was running when the checkpoint was saved. `None` once this launch has
+    /// been resumed.
     from: Option<Place>,
 }
 
@@ -65,7 +66,8 @@ impl<D: Device> Host<'_, D> {
         let buffer = &self.prepared.file.buffers[flag];
         let (address, bytes) = (self.prepared.addresses[flag], buffer.bytes());
         for number in self.first_iteration()..at_most {
-            // In a resumed iteration, the flag buffer was already cleared before the checkpoint was saved.
+            // The flag buffer is cleared before each iteration. In a resumed iteration, this was done before
+            // the checkpoint was saved.
             if self.from.is_none() {
                 self.write(address, &vec![0; bytes])?;
             }

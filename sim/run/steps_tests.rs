@@ -52,8 +52,8 @@ impl Folder {
         report
     }
 
-    /// Returns the kernels and their numbers of launches from the profile, which must agree with the
-    /// recording and the trace.
+    /// Returns the kernels of the launch file with their numbers of launches, from the profile. The recording
+    /// and the trace must agree with it.
     fn count_untimed(&self) -> Vec<(String, u64)> {
         let path = self.path("run.toml");
         let profiled = profile(&path, None, &fermi()).unwrap().into_iter();
@@ -146,8 +146,9 @@ expect = {{ file = "a.npy" }}
     assert_eq!(folder.count_untimed(), report.kernels);
 }
 
-/// Tests a step that is repeated until a flag is zero. The kernel sets the flag to `a[1]`, which is 1 at
-/// first. The host then overwrites `a[1]` with zero by a fill or a copy, so the second iteration is the last.
+/// Tests a step that is repeated until a flag is zero. In each iteration, the kernel copies `a[1]` to the
+/// flag, and then the host overwrites `a[1]` with zero by a fill or a copy. `a[1]` is 1 at first, so the flag
+/// is zero after the second iteration, which must be the last.
 #[test]
 fn what_the_host_writes_decides_how_often_a_step_runs_with_and_without_time() {
     for host in ["fill = [{ buffer = \"a\", offset = 1, elements = 1 }]", "copy = [{ from = \"b\", to = \"a\" }]"] {

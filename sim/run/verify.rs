@@ -44,7 +44,7 @@ pub(super) struct Shadow {
     l1s: Vec<Lockstep>,
     /// Checker of the instruction cache of each SM; empty if the machine has no instruction caches.
     icaches: Vec<FetchLockstep>,
-    /// True if the outcome of a load depends on which bytes of the line its lanes access.
+    /// True if a load can hit or miss depending on which bytes of the line its lanes access.
     sees_lanes: bool,
     duel: Option<DuelLockstep>,
     /// Checker of the lines of each L2 bank; empty if the banks cannot be checked.
@@ -60,8 +60,8 @@ pub(super) struct Shadow {
     dram_cycle: u64,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
-    /// For each SM, two streams of line requests that its loads make to the L1D: first all requests, then
-    /// only those that do not bypass the L1D.
+    /// For each SM, the line requests of its loads to the L1D as two streams: the first contains all
+    /// requests, the second only those that do not bypass the L1D.
     streams: Vec<[Reuse; 2]>,
     reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
@@ -89,7 +89,7 @@ impl Shadow {
         let interleave = config.interleave(config.l1.line_bytes);
         let (num_sms, protections) = (config.num_sms as usize, config.tracker.scheme.protections());
         let tracker = |_| TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
-        // Even a link without a configured delay takes one cycle.
+        // A link takes at least one cycle, even if its configured delay is 0.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         let (l2s, unchecked_l2) = l2s(config);
@@ -189,7 +189,7 @@ impl Shadow {
         }
     }
 
-    /// Gives the golden L1Ds the list of lines that they may cache, for all later accesses.
+    /// Tells the golden L1Ds which lines they may cache from now on. `lines` has one list per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
@@ -199,8 +199,8 @@ impl Shadow {
         &self.reports
     }
 
-    /// Reuse of lines over all SMs and all finished kernels: first by all loads, then only by the loads that
-    /// did not bypass the L1D.
+    /// Two histograms of the reuse of lines, over all SMs and all finished kernels: by all loads, and only by
+    /// the loads that did not bypass the L1D.
     pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
@@ -214,8 +214,8 @@ impl Shadow {
         }
     }
 
-    /// Sets the number of ways of the golden L1Ds. The number depends on how much shared memory the loaded
-    /// kernel uses, since shared memory and the L1D use the same storage.
+    /// Sets the number of ways of the golden L1Ds for the loaded kernel. Shared memory and the L1D use the
+    /// same storage, so the number depends on how much shared memory the kernel uses.
     pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -277,8 +277,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Performs the final check of the DRAM commands, and returns all mismatches of the run. If
-    /// `is_complete`, nothing is in flight; only then are sums of counters checked.
+    /// Performs the final check of the DRAM commands, and returns all mismatches of the run. `is_complete`
+    /// must be true if nothing is in flight. Only in this case are the sums of counters checked.
     pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
         for (i, twin) in (0..).zip(&mut std::mem::take(&mut self.channels)) {
             if let Err(mismatch) = twin.finish(self.dram_cycle) {
@@ -368,8 +368,8 @@ fn icaches(config: &MachineConfig) -> Result<Vec<FetchLockstep>, String> {
     (0..config.num_sms).map(twin).collect()
 }
 
-/// Adds a text to a list, unless the list already has the maximum length. In that case, increments the count
-/// `more` instead.
+/// Adds a text to a list. If the list already has the maximum length, the text is dropped and the count
+/// `more` is incremented.
 fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     if texts.len() < MAX_REPORTS {
         texts.push(text);
@@ -380,7 +380,7 @@ fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
 
 /// Buffer or variable whose contents are compared after a launch.
 pub(super) struct Compared<'c> {
-    /// Word used in messages: buffer or variable.
+    /// Kind of memory, as messages call it: buffer or variable.
     pub(super) what: &'static str,
     pub(super) name: &'c str,
     pub(super) address: u64,
@@ -427,8 +427,9 @@ pub(super) fn interpret(
 }
 
 /// Executes a launch on the functional interpreter, and compares all memory with that of the machine. `parts`
-/// returns the sections of the buffer or variable with a given number. Results that depend on the order of
-/// warps become notes, and the interpreter then continues with the machine's memory.
+/// returns the sections of the buffer or variable with a given number. A result that depends on the order of
+/// warps is not an error but is reported as a note. The memory of the machine then replaces that of the
+/// interpreter.
 pub(super) fn interpret_and_compare(
     shadow: &mut Shadow,
     launch: &interp::Launch<'_>,
@@ -488,8 +489,8 @@ fn find_differing(
 /// launch.
 pub(super) fn initial_memory(prepared: &PreparedLaunch) -> Result<FlatMemory, String> {
     let mut memory = FlatMemory::new();
-    // Regions are placed before buffers: a buffer that represents a constant lies inside a region and needs
-    // no memory of its own.
+    // Memory regions of PTX files are placed before buffers, because a buffer that represents a constant is
+    // inside such a region and needs no memory of its own.
     for region in &prepared.regions {
         memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
         if region.is_constant {
@@ -517,8 +518,8 @@ pub(super) fn to_interpreter(kernel: &Kernel) -> interp::Launch<'_> {
     }
 }
 
-/// Compares the outputs of a finished run with the contents that the launch file expects. Returns `None` if
-/// the launch file states no expected contents.
+/// Compares the outputs of a finished run with the contents that the launch file expects, and returns a
+/// message for each mismatch. Returns `None` if the launch file states no expected contents.
 pub(super) fn judge(prepared: &PreparedLaunch, machine: &Machine) -> Result<Option<Vec<String>>, String> {
     let mut failed = Vec::new();
     let mut any = false;

@@ -44,7 +44,7 @@ impl Wave {
         Ok(Self { path: path.clone(), from: from.unwrap_or(0), waits, dump })
     }
 
-    /// Makes the next sample read the signals of every hardware block, whether or not they changed.
+    /// Makes the next sample read the signals of every hardware block, even if they have not changed.
     pub(super) fn refresh(&mut self) {
         self.dump.refresh();
     }
@@ -54,7 +54,8 @@ impl Wave {
         self.dump.sample(tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Records a failure. Depending on its options, the waveform starts, gets a marker, or ends.
+    /// Records a failure in the waveform. Depending on the options, the waveform starts, is marked at the
+    /// failure, or ends.
     #[cold]
     pub(super) fn fail(
         &mut self,

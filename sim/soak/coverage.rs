@@ -1,8 +1,8 @@
 //! # Functional coverage
 //! Declares as data the points that a random test must reach, and counts how often it reaches them. A
 //! [`Cross`] has several axes of values, with one coverage point per combination of values; a plain list of
-//! points is a cross with one axis. Combinations that cannot occur are excluded with a reason. It is an error
-//! if a test reaches an excluded point, and also if it never reaches a legal point.
+//! points is a cross with one axis. Combinations that cannot occur are excluded, each with a reason. A test
+//! must reach every legal point, and must not reach an excluded point.
 //!
 //! A test collects coverage with [`collect`], which counts every [`hit`] in its thread while a closure runs.
 //! Observers outside the tested hardware block report hits. They check [`is_collecting`] first, so that
@@ -30,7 +30,8 @@ impl Axis {
 /// Combinations of values that cannot occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusion {
-    /// Excluded values on each axis, in the order of the axes. An empty list means all values.
+    /// For each axis, in the order of the axes, the values that are excluded in combination. An empty list
+    /// stands for all values of the axis.
     pub of: Vec<Vec<&'static str>>,
     /// Reason why the combinations cannot occur.
     pub reason: &'static str,
@@ -41,7 +42,7 @@ pub struct Exclusion {
 pub struct Cross {
     /// Name of the cross, by which [`hit`] refers to it.
     pub name: &'static str,
-    /// Axes, the fastest-varying one last.
+    /// Axes of the cross. In lists of points, the value on the last axis varies fastest.
     pub axes: Vec<Axis>,
     /// Combinations that cannot occur, with reasons.
     pub excluded: Vec<Exclusion>,
@@ -55,11 +56,11 @@ impl Cross {
         (self.len() - excluded, excluded)
     }
 
-    /// Checks that every exclusion has one entry per axis, names known values, and excludes points that no
-    /// earlier exclusion covers.
+    /// Checks the exclusions. Each must have one entry per axis, contain only values of that axis, and
+    /// exclude points that no earlier exclusion covers.
     ///
     /// # Errors
-    /// Describes the first exclusion that breaks one of these rules.
+    /// Returns an error that describes the first exclusion that breaks one of these rules.
     pub fn check(&self) -> Result<(), String> {
         for (number, Exclusion { of, reason }) in self.excluded.iter().enumerate() {
             let unknown = of.iter().zip(&self.axes).find_map(|(values, axis)| {
@@ -82,8 +83,8 @@ impl Cross {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// Returns the index of a coverage point among all points of the cross. The value on the last axis varies
-    /// fastest.
+    /// Returns the index of a coverage point in the list of all points of the cross, in which the value on
+    /// the last axis varies fastest.
     fn number(&self, point: &[&str]) -> Option<usize> {
         if point.len() != self.axes.len() {
             return None;
@@ -104,7 +105,8 @@ impl Cross {
         values
     }
 
-    /// Returns the index of the first exclusion that covers a coverage point.
+    /// Returns the index of the first exclusion that covers a coverage point, or `None` if the point is
+    /// legal.
     fn exclusion(&self, point: usize) -> Option<usize> {
         let values = self.values(point);
         let falls =
@@ -117,7 +119,7 @@ impl Cross {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     crosses: Vec<(Cross, Vec<u64>)>,
-    /// Points that were reported as hit, although no cross declares them.
+    /// Points that were reported as hit, but belong to no cross.
     unknown: BTreeSet<String>,
 }
 
@@ -163,8 +165,9 @@ impl Coverage {
         self.crosses.iter().flat_map(of_cross).collect()
     }
 
-    /// Formats every cross as a table with one column per value of its last axis. A list of the points that
-    /// were never hit follows. A dot in the table marks a point that cannot occur.
+    /// Formats the coverage as text. Each cross is a table with one column per value of its last axis, in
+    /// which a dot marks a point that cannot occur. After the table, the points that were never hit are
+    /// listed.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -186,7 +189,7 @@ impl Coverage {
     /// Checks that every legal coverage point was hit and that no other point was.
     ///
     /// # Panics
-    /// If a legal point was not hit or another point was hit; the message lists these points.
+    /// Panics if a legal point was not hit or another point was hit; the message lists these points.
     pub fn assert_complete(&self) {
         let (missed, impossible) = (self.list_missed(), self.impossible());
         assert!(missed.is_empty(), "{} points were never reached:\n{}", missed.len(), missed.join("\n"));
@@ -233,9 +236,9 @@ fn rows_of(cross: &Cross, hits: &[u64]) -> String {
 }
 
 thread_local! {
-    /// Coverage that this thread collects; `None` if it collects none. Observers report hits from deep in the
-    /// call tree, and most functions in between do not use coverage. The coverage is therefore stored per
-    /// thread instead of being passed as an argument.
+    /// Coverage that this thread collects; `None` if it collects none. The coverage is stored per thread and
+    /// not passed as an argument, because observers report hits from deep in the call tree, and most
+    /// functions between them and the test do not use coverage.
     static COLLECTED: RefCell<Option<Coverage>> = const { RefCell::new(None) };
 }
 
@@ -250,7 +253,7 @@ pub fn hit(cross: &str, point: &[&str]) {
     hit_times(cross, point, 1);
 }
 
-/// Counts `times` hits of a coverage point. If `times` is 0, the point does not count as hit.
+/// Counts `times` hits of a coverage point. A call with `times` equal to 0 has no effect.
 pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     if times > 0 {
         COLLECTED.with_borrow_mut(|collected| {
@@ -264,7 +267,7 @@ pub fn hit_times(cross: &str, point: &[&str], times: u64) {
 /// Runs a closure, and returns its result and the coverage of all hits in this thread.
 ///
 /// # Panics
-/// If the closure itself calls this function.
+/// Panics if this thread is already collecting coverage, as in a nested call.
 pub fn collect<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
     let before = COLLECTED.replace(Some(Coverage::new(crosses)));
     assert!(before.is_none(), "coverage is collected already");

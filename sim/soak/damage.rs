@@ -12,7 +12,7 @@ use hdl::Random;
 
 /// Number of mutants (damaged copies of a sample) in a test case.
 const MUTANTS: u64 = 1000;
-/// One out of `DRAWN` refused inputs, chosen at random, is also rendered as an error report.
+/// One out of this many refused inputs, chosen at random, is also rendered as an error report.
 const DRAWN: u64 = 64;
 /// Number of mutants between two checks of the memory that the process uses.
 const WEIGHED: u64 = 16;
@@ -58,7 +58,7 @@ impl MutantCase {
         let mut draw = || &samples[random.below(samples.len() as u64) as usize];
         let (base, other) = (draw(), draw());
         let mut latest = VecDeque::new();
-        // The peak memory is reset, so that the peaks of earlier test cases do not count.
+        // The recorded peak memory is reset, because it may include the peaks of earlier test cases.
         reset_peak_memory();
         for number in 0..MUTANTS {
             let bytes = mutate(&mut random, &base.bytes, &other.bytes);
@@ -84,8 +84,8 @@ impl MutantCase {
         Ok(())
     }
 
-    /// Among the mutants since the last memory check, finds one that exceeds the memory limit when it is read
-    /// again. Returns `None` if there is no such mutant.
+    /// Reads the mutants since the last memory check again, one by one, and returns one that exceeds the
+    /// memory limit. Returns `None` if no mutant does.
     fn heaviest(&self, base: &Sample, mutants: &VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         let look = ExtraChecks { is_weighed: true, is_drawn: false };
         let is_heavy = |bytes: &&Vec<u8>| {
@@ -103,8 +103,8 @@ impl Case for MutantCase {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
-            // The message starts with the error, like the message of a mutant that is replayed alone. The two
-            // messages can therefore be compared.
+            // The message begins with the error itself, and so does the message of a mutant that is tested
+            // alone. The beginnings of the two messages can therefore be compared.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

@@ -9,7 +9,7 @@ use super::shrink::Search;
 /// Parses a test case from the text of a file.
 ///
 /// # Errors
-/// If the text is not TOML, or not a test case of type `T`.
+/// Returns an error if the text is not TOML, or not a test case of type `T`.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let text = str::from_utf8(text).map_err(|error| format!("is no text: {error}"))?;
     toml::from_str(text).map_err(|error| error.to_string())

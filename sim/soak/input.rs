@@ -1,8 +1,8 @@
 //! # Input files of the command-line tool
 //! Each kind of input file has a reader, and samples that the reader accepts. The reader may refuse any other
-//! file, with an error message that can be rendered and names a location. But no file may cause a panic, a
-//! long run time or unbounded memory use. Samples are found in the source tree by their file extensions. If
-//! the source tree has none, a small simulation writes them.
+//! file. Its error message must then name a location, and it must be possible to render it. No file may cause
+//! a panic, a long run time or unbounded memory use. Samples are found in the source tree by their file
+//! extensions. If the source tree has none, a small simulation writes them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,10 +41,10 @@ pub struct Input {
     pub name: &'static str,
     /// Description of the kind of file and of what the soak test checks.
     pub about: &'static str,
-    /// Where the sample files come from.
+    /// Origin of the sample files.
     pub samples: Samples,
-    /// Reader of this kind of file. Its arguments are a path, at which no file needs to exist, and the
-    /// contents.
+    /// Function that reads a file of this kind. Its arguments are a path and the contents of the file; no
+    /// file needs to exist at the path.
     pub read: fn(&Path, &[u8]) -> Result<(), Refusal>,
 }
 
@@ -52,7 +52,8 @@ pub struct Input {
 pub enum Samples {
     /// Files in the source tree that have one of these extensions and that the reader accepts.
     Found(&'static [&'static str]),
-    /// Function that creates sample files by a small simulation. Its argument is the folder of the kernels.
+    /// Function that creates sample files by a small simulation. Its argument is the folder that contains the
+    /// kernels.
     Made(fn(&Path) -> Result<Vec<Sample>, String>),
 }
 
@@ -65,7 +66,7 @@ pub struct Sample {
     pub bytes: Vec<u8>,
 }
 
-/// Time limit for reading one input file. It is a thousand times the time that the samples need.
+/// Time limit for reading one input file: a thousand times as long as reading a sample takes.
 const SLOWEST: Duration = Duration::from_secs(10);
 /// Limit on the peak memory of the test process in KiB.
 const MAX_MEMORY: u64 = 1 << 20;
@@ -91,7 +92,7 @@ impl Input {
     /// Returns the sample files, which are collected once per process.
     ///
     /// # Errors
-    /// If there are no sample files.
+    /// Returns an error if no sample files can be found or created.
     pub fn samples(&self, kernels: &Path) -> Result<Arc<Vec<Sample>>, String> {
         static KNOWN: Mutex<BTreeMap<&str, Arc<Vec<Sample>>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +124,8 @@ impl Input {
     /// limits on time and memory.
     ///
     /// # Errors
-    /// Describes how the reader misbehaved. If the file is properly refused, there is no error.
+    /// Returns an error that describes how the reader misbehaved. A file that is properly refused causes no
+    /// error.
     pub fn survives(&self, path: &Path, bytes: &[u8], look: ExtraChecks) -> Result<(), String> {
         let watch = Stopwatch::start();
         let survived = crash::catch_panic(|| match (self.read)(path, bytes) {
@@ -131,8 +133,9 @@ impl Input {
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
         survived.map_err(|internal| format!("panicked: {}", describe_panic(&internal)))??;
-        // The smaller of wall time and CPU time is compared with the limit. Wall time also grows while other
-        // programs use the processors, and CPU time also grows with other threads of this process.
+        // The time limit applies to the smaller of wall time and CPU time, because each can be too large for
+        // other reasons: wall time includes waiting while other programs use the processors, and CPU time
+        // includes other threads of this process.
         let HostTime { wall, cpu } = watch.time();
         let took = wall.min(cpu);
         if took > SLOWEST {
@@ -144,10 +147,11 @@ impl Input {
         }
     }
 
-    /// Entry point for coverage-guided fuzzing, which recognizes failures by panics.
+    /// Entry point for coverage-guided fuzzing. It panics if the reader fails, since fuzzers recognize
+    /// failures by panics.
     ///
     /// # Panics
-    /// If [`Input::survives`] returns an error.
+    /// Panics if [`Input::survives`] returns an error.
     pub fn fuzz(&self, path: &Path, bytes: &[u8]) {
         if let Err(wrong) = self.survives(path, bytes, ExtraChecks { is_drawn: true, is_weighed: false }) {
             panic!("{}: {wrong}", self.name);
@@ -184,7 +188,7 @@ fn collect(folder: &Path, endings: &[&str], samples: &mut Vec<Sample>) {
 }
 
 /// Checks the error that a reader returned for a refused file. The error must have a message, and each of its
-/// problems must have a location. If `is_drawn`, it must also be possible to render the error.
+/// problems must have a location. If `is_drawn` is true, the error is also rendered, which must succeed.
 fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), String> {
     let text = refusal.to_string();
     if text.trim().is_empty() {
@@ -203,8 +207,8 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     Ok(())
 }
 
-/// True if a reader's error names the file or shows an excerpt of a file. If the error lists several
-/// problems, this must hold for every problem.
+/// True if an error of the reader has a location: it names the file or shows an excerpt of a file. If the
+/// error lists several problems, each of them must have a location.
 fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if refusal.to_string().contains(path) {
         return true;
@@ -213,8 +217,8 @@ fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if let Some((label, source)) = label.zip(refusal.source_code())
         && let Ok(excerpt) = source.read_span(label.inner(), 0, 0)
     {
-        // The excerpt may show a file other than the one that was read, if a value of the read file conflicts
-        // with a value of that other file.
+        // If a value in the file conflicts with a value in another file, the excerpt may be from that other
+        // file.
         return excerpt.name().is_some_and(|name| !name.is_empty());
     }
     let mut problems = refusal.related().into_iter().flatten().take(SHOWN).peekable();

@@ -61,8 +61,8 @@ pub struct Soak {
 pub trait Case: Send {
     /// Returns the command line that repeats this test case.
     fn reproduce(&self) -> String;
-    /// Runs the test case and returns the amount of work. A failure is returned as an error, whose text
-    /// describes it.
+    /// Runs the test case and returns the amount of work. If the test case fails, the error describes the
+    /// failure.
     fn run(&self) -> Result<Work, String>;
     /// Searches for a smaller test case with the same failure, and returns it as a file. Returns `None` if
     /// this case does not fail again.
@@ -100,7 +100,7 @@ impl Tally {
         self.with(other, u64::saturating_add)
     }
 
-    /// Returns the work that was done after the earlier tally `before`.
+    /// Returns the difference between this tally and the earlier tally `before`.
     #[must_use]
     pub fn minus(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
@@ -130,7 +130,7 @@ pub struct Limits {
 pub struct CaseStart {
     /// Seed of the test case.
     pub seed: u64,
-    /// Work done before this test case.
+    /// Work of all test cases before this one.
     pub tally: Tally,
 }
 
@@ -140,7 +140,7 @@ pub struct FailedCase {
     pub seed: u64,
     /// Command line that repeats the test case.
     pub reproduce: String,
-    /// Work done before this test case.
+    /// Work of all test cases before this one.
     pub tally: Tally,
     /// Description of the failure of the test case.
     pub wrong: String,
@@ -154,14 +154,14 @@ pub struct ShrunkCase {
     pub ending: String,
     /// Contents of the file.
     pub bytes: Vec<u8>,
-    /// Text that describes how much smaller this test case is than the original one.
+    /// Text that compares the size of this test case with that of the original one.
     pub shrunk: String,
 }
 
 impl Soak {
-    /// Creates a soak test (random test of any length) without coverage. `draw` generates the test case of a
-    /// seed. `reread` parses a test case from the path and the contents of a file. The first argument of both
-    /// functions is the folder of the kernels.
+    /// Creates a soak test (random test of any length) without coverage. `draw` generates the test case for a
+    /// seed. `reread` parses a test case, given the path and the contents of a file. The first argument of
+    /// both functions is the folder that contains the kernels.
     pub fn new(
         name: &'static str,
         about: &'static str,
@@ -188,8 +188,8 @@ impl Soak {
     pub fn of_input(input: &'static Input) -> Self {
         let draw = move |kernels: &Path, seed| damage::draw(input, kernels, seed);
         Self::new(input.name, input.about, draw, move |kernels, path, bytes| {
-            // The samples are collected here because this may also create the reference with which the reader
-            // compares.
+            // The samples are collected before the test case is read, because collecting them may also create
+            // the reference with which the reader compares.
             input.samples(kernels)?;
             Ok(damage::reread(input, path, bytes))
         })
@@ -229,7 +229,8 @@ impl Soak {
     /// Runs the test case in a file.
     ///
     /// # Errors
-    /// Describes the failure of the test case, or why the file does not contain a test case.
+    /// Returns an error that describes the failure of the test case, or the reason why the file contains no
+    /// test case.
     pub fn replay(&self, kernels: &Path, path: &Path) -> Result<(), String> {
         let unread = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
         let bytes = fs::read(path).map_err(|error| unread(&error))?;
@@ -260,11 +261,11 @@ impl fmt::Debug for FailedCase {
 }
 
 impl ShrunkCase {
-    /// Writes the test case to a new file in a folder. The file name is `SOAK-SEED.ENDING`, with a number
-    /// after the seed if such a file exists already.
+    /// Writes the test case to a new file in a folder. The file name is `SOAK-SEED.ENDING`. If such a file
+    /// exists already, a number is added after the seed.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, folder: &Path, soak: &str, seed: u64) -> io::Result<PathBuf> {
         let again = (2..).map(|number| format!(".{number}"));
         for number in [String::new()].into_iter().chain(again) {

@@ -5,21 +5,22 @@
 
 use hdl::Random;
 
-/// Maximum length of a mutated file in bytes. Without this limit, repeated lines could make files longer and
-/// longer.
+/// Maximum length of a mutated file in bytes. Without it, repeated mutations could make a file grow without
+/// bound.
 pub(super) const LONGEST: usize = 1 << 18;
 /// Maximum length in bytes of the range that one mutation changes.
 const RANGE: u64 = 64;
 /// Maximum number of times that a mutation repeats a line.
 const REPEATS: u64 = 400;
 
-/// Minimum number of characters in a long line. Column numbers in such a line do not fit into 16 bits.
+/// Minimum number of characters in a line that a mutation makes long. Column numbers at the end of such a
+/// line do not fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// Among the mutations that make long lines, one out of `LONG_LINES` adds filler to a line. All other such
-/// mutations join all lines into one, because readers process the resulting file faster.
+/// A mutation that makes a long line adds filler to a line in one out of `LONG_LINES` cases. In the other
+/// cases it joins all lines into one, because readers process the resulting file faster.
 const LONG_LINES: u64 = 4;
 
-/// Words that mutations insert: values at the limits of what readers accept.
+/// Words that mutations insert. Most are values at the limits of what readers accept.
 const WORDS: [&str; 32] = [
     "0",
     "-1",

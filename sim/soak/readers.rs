@@ -31,8 +31,8 @@ const SMALL: [&str; 7] = [
     "l2.index={ kind = \"linear\" }",
     "sm.ctas=1",
 ];
-/// Length of the simulation that writes a sample waveform, in core cycles. `CHECKPOINT_CYCLES` is the length
-/// of the simulation that writes a sample checkpoint.
+/// Number of core cycles of the simulation that writes a sample waveform. `CHECKPOINT_CYCLES` is the number
+/// of core cycles of the simulation that writes a sample checkpoint.
 const WAVE_CYCLES: u64 = 600;
 const CHECKPOINT_CYCLES: u64 = 400;
 
@@ -126,8 +126,8 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }))
 }
 
-/// Reads a `.npy` file as an array of every element type in turn. This is necessary because the reader checks
-/// the type in the file before its elements.
+/// Reads a `.npy` file as an array of each element type, until one of them succeeds. This is necessary
+/// because the reader checks the type that the file states before it reads the elements.
 fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut read = Err(in_words("no type"));
     for element in ElementType::ALL {
@@ -139,8 +139,8 @@ fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     read
 }
 
-/// Reads a waveform dump by searching it for a request and a line that no dump contains. The search must
-/// therefore read the whole dump.
+/// Reads a waveform dump by searching it for a request and for a line that no dump contains, so that the
+/// reader must search the whole dump.
 fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     use warpsieve::readers::{FollowError, SightingError};
     match follow(Readback::of_bytes(path, bytes).map_err(in_words)?, u64::MAX, None) {
@@ -222,8 +222,8 @@ mod tests {
         }
         let least = [8, 60, 60, 6, 40, 2, 20, 2, 2];
         assert!(counts.iter().zip(least).all(|((_, count), least)| *count >= least), "{counts:?}");
-        // Three kinds of input files are TOML. A TOML file serves as a sample of each kind whose reader
-        // accepts it.
+        // Three kinds of input files are in TOML format. A TOML file in the source tree is a sample of a kind
+        // if the reader of this kind accepts it.
         let of = |name: &str| counts.iter().find(|(other, _)| *other == name).unwrap().1;
         assert!(of("machine-files") < of("launch-files"), "{counts:?}");
     }

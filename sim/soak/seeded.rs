@@ -1,5 +1,5 @@
-//! Test cases that are determined by a seed and a number of steps. With fewer steps, the test case is a
-//! prefix of the same sequence.
+//! Test cases that are determined by a seed and a number of steps. A test case with fewer steps is the
+//! beginning of the same random sequence.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::shrink::Search;
 use super::{Case, ShrunkCase, Soak, Work, file};
 
-/// Function that runs the first `steps` steps of the random sequence that the seed determines.
+/// Function that runs a test case: the first `steps` steps of the random sequence that `seed` determines.
 pub(super) type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
 
 struct SeedCase {

@@ -15,7 +15,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// Creates a search for failures of the same kind as the failure with the message `wrong`.
+    /// Creates a search for smaller test cases. It looks for failures of the same kind as the failure with
+    /// the message `wrong`, for at most the given time.
     #[must_use]
     pub fn new(wrong: &str, time: Duration) -> Self {
         Self { kind: kind(wrong), until: Instant::now() + time }
@@ -37,7 +38,8 @@ impl Search {
         Instant::now() >= self.until
     }
 
-    /// Returns a minimal subsequence of the elements `all` that still fails. The whole sequence must fail.
+    /// Returns a subsequence of `all` that fails, but no longer fails if any further element is removed.
+    /// `all` itself must fail.
     #[must_use]
     pub fn minimize<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut left = all.to_vec();
@@ -54,16 +56,16 @@ impl Search {
                     at = end;
                 }
             }
-            // Passes are repeated until nothing changes, because removing an element may make other elements
-            // unnecessary.
+            // Passes over the elements are repeated until nothing changes, because an element may become
+            // unnecessary after another one has been removed.
             let is_last = part == 1 && (left.len() == before || self.is_over());
             part = if is_last { 0 } else { (part / 2).max(1) };
         }
         left
     }
 
-    /// Returns a small number of steps with which the test case still fails, found by bisection. The case
-    /// must fail with `all` steps.
+    /// Searches by bisection for a small number of steps with which the test case still fails, and returns
+    /// it. The case must fail with `all` steps.
     #[must_use]
     pub fn bisect(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
         let (mut passes, mut least) = (0, all);
@@ -123,8 +125,8 @@ mod tests {
 
     #[test]
     fn an_element_that_only_another_one_needed_goes_with_it() {
-        // A sequence fails if it contains 7 and, in addition, contains 5 or lacks 6. Element 5 can therefore
-        // be removed only after element 6.
+        // In this test, a sequence fails if it contains 7, unless it contains 6 but not 5. Element 5 can
+        // therefore be removed only after element 6.
         let left = search().minimize(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
         assert_eq!(left, [7]);
     }

@@ -52,8 +52,9 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // Keys whose value is null are listed too, so most optional hardware can be absent here. Only an L1
-        // that serves stores must be assumed, because an L1 that serves only loads lacks some keys.
+        // Keys with the value null are listed too, so most of the optional hardware can be absent in this
+        // configuration. An L1 that serves stores must be present, because some keys do not exist for an L1
+        // that serves only loads.
         has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),
@@ -77,12 +78,12 @@ const fn cycles(name: &'static str, about: &'static str) -> Key {
     Key::new(name, about).in_unit(Quantity::Cycles)
 }
 
-/// Passes a key whose value is a ratio to the counter reader.
+/// Gives the counter reader a key whose value is a ratio.
 fn number(to: &mut dyn CounterReader, name: &'static str, about: &'static str, number: f64) {
     to.counter(&Key::plain(name, about), Value::Number(number));
 }
 
-/// Passes a key whose value is a number with a unit to the counter reader.
+/// Gives the counter reader a key whose value is a number with a unit.
 fn measure(to: &mut dyn CounterReader, name: &'static str, about: &'static str, unit: Quantity, number: f64) {
     to.counter(&Key::new(name, about).in_unit(unit), Value::Number(number));
 }
@@ -95,7 +96,7 @@ fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, co
     to.counter(&Key::plain(name, about), Value::Count(count.into()));
 }
 
-/// Passes a key whose value is a list of words to the counter reader.
+/// Gives the counter reader a key whose value is a list of words.
 fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Item = &'a str>) {
     if to.enter(key, ScopeKind::List) {
         words.into_iter().for_each(|word| to.counter(key, Value::Text(word)));
@@ -103,8 +104,8 @@ fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Ite
     }
 }
 
-/// Passes a key whose value is a list of groups to the counter reader. If the list is empty and the reader
-/// lists all possible keys, the reader gets the element `any` as an example.
+/// Gives the counter reader a key whose value is a list of groups. If the list is empty and the reader lists
+/// all possible keys, the element `any` is passed as an example.
 fn elements<T>(
     to: &mut dyn CounterReader,
     key: &Key,

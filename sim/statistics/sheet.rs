@@ -26,8 +26,7 @@ pub struct StatisticsTable {
 /// Entry in the dictionary of statistics keys.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Entry {
-    /// Path of the key. In a list of groups, `[]` separates the path of the list from the key in each
-    /// element.
+    /// Path of the key. For a key inside a list of groups, the path contains `[]` after the path of the list.
     pub key: String,
     /// Description of the value.
     pub meaning: &'static str,
@@ -60,8 +59,8 @@ impl StatisticsTable {
         }
     }
 
-    /// Returns the counters that belong to the summary of a run: for each counter its outermost group, its
-    /// path in that group, and its value. Counters of individual hardware units are omitted.
+    /// Returns the counters that belong in the summary of a run, without those of individual hardware units.
+    /// For each counter, returns its outermost group, its path in that group, and its value.
     #[must_use]
     pub fn in_summary(&self) -> Vec<(&'static str, String, u64)> {
         let mut found = Vec::new();
@@ -73,8 +72,8 @@ impl StatisticsTable {
         found
     }
 
-    /// Returns the dictionary of statistics keys: every key once, with its meaning. A group with the same
-    /// keys as an earlier group only refers to the earlier group.
+    /// Returns the dictionary of statistics keys: every key once, with its meaning. If a group has the same
+    /// keys as an earlier group, the dictionary does not repeat the keys but refers to the earlier group.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());
@@ -98,7 +97,7 @@ fn find_in_summary(
     }
 }
 
-/// Groups that the dictionary has listed so far, each with its path.
+/// Groups that are already in the dictionary, each with its path.
 type ListedGroups<'a> = Vec<(&'a [(Key, Node)], String)>;
 
 fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut ListedGroups<'a>) {

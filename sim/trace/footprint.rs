@@ -1,8 +1,8 @@
 //! Counts the distinct lines that a kernel accesses, and the accesses to each line.
 //!
-//! Each line has a one-byte counter that saturates at 255. Lines are grouped by 64 consecutive addresses, so
-//! that a large array costs little more than one byte per line. The number of groups is limited: beyond the
-//! limit, new lines are not counted and the results are marked as incomplete.
+//! Each line has a one-byte counter that saturates at 255. The counters of 64 consecutive lines form a group,
+//! so that a large array costs little more than one byte per line. If the maximum number of groups is
+//! reached, further lines are not counted, and the results are marked as incomplete.
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ pub struct Footprint {
     is_cut: bool,
 }
 
-/// Number of lines whose number of accesses is in a certain range.
+/// Bin of a histogram: the number of lines that were accessed a certain number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reuse {
     /// Minimum number of accesses to a line.
@@ -30,7 +30,8 @@ pub struct Reuse {
     pub lines: u64,
 }
 
-/// Bins of the histogram [`Footprint::reuse`]: the smallest and the largest number of accesses per line.
+/// Bins of the histogram [`Footprint::reuse`], each given by the smallest and the largest number of accesses
+/// to a line.
 const REUSES: [(u8, Option<u8>); 6] =
     [(1, Some(1)), (2, Some(3)), (4, Some(7)), (8, Some(15)), (16, Some(31)), (32, None)];
 
@@ -51,7 +52,8 @@ impl Footprint {
         }
     }
 
-    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
+    /// Number of line accesses: an instruction makes one line access for each line of which it accesses a
+    /// part.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
@@ -69,7 +71,8 @@ impl Footprint {
         self.is_cut
     }
 
-    /// Returns the number of lines for each range of the number of accesses.
+    /// Returns a histogram: for each range of the number of accesses, the number of lines that were accessed
+    /// that often.
     #[must_use]
     pub fn reuse(&self) -> Vec<Reuse> {
         let bounds = REUSES.iter().map(|&(from, to)| {

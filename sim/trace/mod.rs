@@ -32,7 +32,7 @@ pub fn list_of(path: &Path) -> Option<PathBuf> {
     (path.extension() == Some(OsStr::new("g"))).then(|| path.to_owned())
 }
 
-/// True if the file name is that of the trace of a single kernel, plain or compressed.
+/// True if the name of a file is that of a single kernel's trace, which may be compressed.
 #[must_use]
 pub fn is_kernel(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(".traceg"))

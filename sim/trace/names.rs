@@ -2,10 +2,10 @@
 //!
 //! A trace instruction has at most one destination and four sources, all of them vector registers, since
 //! Accel-Sim's reader accepts nothing else. Predicates therefore get register numbers that no instruction
-//! uses. An instruction may write several registers together: a pair, a vector, or a value and a predicate.
-//! As in SASS, such registers share the number of the first one until they are written again. An instruction
-//! that reads one of them uses the shared number, and thus waits for the instruction that wrote the
-//! registers.
+//! uses. An instruction may write several registers: a pair, a vector, or a value and a predicate. As in
+//! SASS, these registers then share the number of the first one, each until it is written again. An
+//! instruction that reads one of them uses the shared number, so that it waits for the instruction that wrote
+//! them.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
@@ -20,20 +20,21 @@ const PREDS: usize = MAX_PREDS as usize;
 /// Mapping of a warp's registers to trace register numbers at one point of the trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// For each predicate, its register number when it does not share the number of other registers that were
-    /// written together with it.
+    /// Number of each predicate when it shares no number with other registers, that is, when it was not
+    /// written together with them.
     own: [u8; PREDS],
     words: [u8; WORDS],
     preds: [u8; PREDS],
-    /// For each register number, true if it has been written and no later instruction has used it as a
-    /// source.
+    /// For each register number, true if it was written and no instruction has used it as a source since
+    /// then.
     open: [bool; WORDS],
 }
 
 impl Names {
-    /// Creates the mapping at the start of a program whose registers have been allocated. Predicates get the
-    /// lowest register numbers that no instruction uses. If there are too few such numbers, predicates share
-    /// numbers. If every number is used, all predicates get the highest usable number.
+    /// Creates the mapping at the start of a program whose registers have been allocated. Each predicate gets
+    /// one of the lowest register numbers that no instruction uses. If there are fewer such numbers than
+    /// predicates, several predicates share a number. If there are none, all predicates get the highest
+    /// usable number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -47,10 +48,10 @@ impl Names {
 
     /// Returns the operands of the warp's next instruction.
     ///
-    /// An instruction may overwrite a register of a group (registers written together) before any instruction
-    /// has waited for the writer of the group. The overwriting instruction must then wait for that writer, so
-    /// the number of the group becomes a source. If there are too many sources, registers for whose writers
-    /// an earlier instruction has already waited are dropped first.
+    /// Registers that were written together form a group, which shares a number. If an instruction overwrites
+    /// a register of a group and no earlier instruction has waited for the writer of the group, the
+    /// instruction itself must wait for it. The number of the group then becomes a source. If there are too
+    /// many sources, those are dropped first for whose writers an earlier instruction has already waited.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
@@ -68,8 +69,9 @@ impl Names {
         Operands::new(&registers(dest.as_slice()), &registers(&sources)).unwrap_or_default()
     }
 
-    /// Maps the written registers to the number `dest`. Other registers that shared the number `dest` are
-    /// mapped to their own numbers again, because an instruction has already waited for their writer.
+    /// Maps the registers that an instruction writes to the number `dest`. Other registers may still share
+    /// `dest`, because an earlier instruction wrote them together. They get their own numbers back: that
+    /// earlier instruction need not be waited for any more.
     fn rename(&mut self, writes: &RegMask, dest: u8) {
         let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
         words_of_dest.for_each(|(word, name)| *name = word);
@@ -157,9 +159,9 @@ mod tests {
         assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
-    /// Tests a load that overwrites one register of the pair that contains its address. The next instruction
-    /// overwrites the other register of the pair. This instruction need not wait, because the load has
-    /// already waited for the writer of the pair.
+    /// Tests a load whose address is in a pair of registers and that overwrites one register of this pair.
+    /// The next instruction overwrites the other register. It need not wait for the writer of the pair,
+    /// because the load has already waited for it.
     #[test]
     fn what_was_waited_for_holds_nobody_up() {
         let found = name_registers(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);

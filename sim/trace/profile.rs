@@ -6,7 +6,7 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Maximum number of distinct strides that have a count of their own. All further strides share one count.
+/// Maximum number of different strides that are counted separately. All further strides are counted together.
 const MAX_STRIDES: usize = 256;
 
 /// Statistics of a recorded kernel.
@@ -24,8 +24,8 @@ pub struct Profile {
     pub thread_instructions: u64,
     /// Number of warp instructions that have no active lane.
     pub without_lanes: u64,
-    /// Number of warp instructions of each class. A generic memory access counts in the class of the state
-    /// space that it addresses.
+    /// Number of warp instructions of each class. A generic memory access is counted in the class of the
+    /// specific space that it accesses.
     pub classes: BTreeMap<Class, u64>,
     /// Accesses to device memory (global and local) for each class of instructions.
     pub traffic: BTreeMap<Class, Traffic>,
@@ -40,7 +40,8 @@ pub struct Profile {
 pub struct Traffic {
     /// Number of instructions with at least one active lane.
     pub instructions: u64,
-    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
+    /// Number of line accesses: an instruction makes one line access for each line of which it accesses a
+    /// part.
     pub transactions: u64,
     /// Maximum number of lines that a single instruction accessed.
     pub most: u64,
@@ -59,7 +60,8 @@ impl Traffic {
 pub struct Strides {
     /// Number of instructions for each constant stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Number of instructions with a constant stride that has no count of its own.
+    /// Number of instructions with a constant stride that is not counted separately, because the maximum
+    /// number of strides was reached.
     pub others: u64,
     /// Number of instructions with at least two active lanes whose stride is not constant.
     pub irregular: u64,

@@ -1,8 +1,8 @@
 //! Maps PTX instructions to SASS opcodes for exported traces.
 //!
 //! In a replay, the opcode determines the timing of an instruction. Each PTX instruction is therefore mapped
-//! to an opcode that uses the same pipe and, if SASS has one, has the same latency. The opcodes are the same
-//! for all binary versions that an export supports, except for atomics on global memory.
+//! to an opcode that uses the same pipe and, if possible, has the same latency. Except for atomics on global
+//! memory, the opcode is the same in all binary versions that exports support.
 
 use golden::interp::Access;
 use isa::lanes::AluFn;
@@ -45,8 +45,8 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Returns the binary version of Pascal, which is the default. For Volta and later, Accel-Sim issues
-    /// branches to a unit that only its configurations of those GPUs have.
+    /// Returns the binary version of Pascal. It is the default, because Accel-Sim replays traces of Volta and
+    /// later with a special branch unit that only its configurations of those GPUs have.
     fn default() -> Self {
         Self(60)
     }
@@ -119,16 +119,17 @@ pub(crate) fn access(
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
         (_, Space::Param | Space::Const) => "LDC",
-        // Local accesses get the opcodes of global accesses. With `LDL` and `STL`, Accel-Sim would treat the
-        // addresses as thread-local and interleave them over the threads, but the exported addresses are
-        // already interleaved.
+        // Local accesses get the opcodes of global accesses. Accel-Sim treats the addresses of `LDL` and
+        // `STL` as private to a thread and interleaves them over the threads. The exported addresses are
+        // already interleaved, so this must not happen.
         (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",
         (Access::Store, Space::Global | Space::Generic | Space::Local) => "STG.E",
         (Access::Atomic, _) if !has_dest => "RED.E",
         (Access::Atomic, _) if architecture == Some(Architecture::Pascal) => "ATOM.E",
         (Access::Atomic, _) => "ATOMG.E",
     };
-    // Only unsigned suffixes are used, because Accel-Sim treats `S8` and `S16` as 4-byte accesses.
+    // `.U8` and `.U16` are also used for signed values, because Accel-Sim treats `S8` and `S16` as 4-byte
+    // accesses.
     let width = match bytes {
         1 => ".U8",
         2 => ".U16",

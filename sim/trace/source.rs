@@ -1,8 +1,8 @@
 //! CTAs of a kernel's trace, read while the machine runs.
 //!
-//! A CTA is read when the machine requests it, when a later CTA is requested first, or in advance by a
-//! read-ahead thread. It is buffered until the machine takes it, and then stays in memory until its warps
-//! have ended.
+//! CTAs are read in the order of the trace. A CTA is read when the machine requests this CTA or a later one,
+//! or in advance by a read-ahead thread. It is buffered until the machine takes it, and remains in memory
+//! until its warps have ended.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,24 +22,24 @@ pub struct TraceSource {
 struct SharedState {
     /// Approximate limit on the memory for CTAs that are read before they are requested, in bytes.
     most_ahead: usize,
-    /// Trace file, locked by the thread that reads from it. A thread that needs both this lock and the lock
-    /// of the state must take this lock first.
+    /// Trace file, locked by the thread that reads from it. A thread that needs this lock and the lock of
+    /// `state` must take this one first.
     trace: Mutex<KernelTrace>,
     state: Mutex<State>,
-    /// Signals to the read-ahead thread that the machine took a CTA, or that it will take no more.
+    /// Signals to the read-ahead thread that the machine has taken a CTA, or that it will not take any more.
     changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    /// CTAs that were read and that the machine has not taken yet. The next field is their total size in
+    /// CTAs that have been read, but not yet taken by the machine. The next field is their total size in
     /// bytes.
     ahead: BTreeMap<u32, Arc<Cta>>,
     bytes_ahead: usize,
     /// Instructions that occur in the CTAs read so far.
     code: Arc<Code>,
-    /// CTAs that the machine has taken. The weak reference to a CTA becomes invalid when the warps of the CTA
-    /// have ended.
+    /// CTAs that the machine has taken. The reference to a CTA is weak: it becomes invalid when the warps of
+    /// the CTA have ended.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
     /// Number of the next CTA that will be read from the file.
@@ -51,12 +51,12 @@ struct State {
     is_left: bool,
 }
 
-/// Reason why no more CTAs are read from the file.
+/// Reason why no further CTA is read from the file.
 #[derive(Debug)]
 enum End {
     /// The end of the trace was reached.
     Reached,
-    /// A read error occurred. Contains the error until it has been returned to the caller.
+    /// A read error occurred. Contains the error; `None` after the error has been returned to the caller.
     Failed(Option<TraceError>),
 }
 
@@ -85,8 +85,8 @@ impl TraceSource {
         Self { shared }
     }
 
-    /// True if a requested CTA cannot be provided because of a read error. The machine gets empty CTAs
-    /// instead of this CTA and all later ones.
+    /// True if the machine requested a CTA that cannot be provided because of a read error. From then on, the
+    /// machine gets empty CTAs.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.shared.state().is_broken
@@ -101,8 +101,8 @@ impl TraceSource {
     }
 
     /// Reads the rest of the file, because the checksum of a compressed file is at its end. Returns all
-    /// warnings about the trace, or `None` if `is_stopped` interrupted the reading. No CTA can be requested
-    /// afterward.
+    /// warnings about the trace, or `None` if `is_stopped` interrupted the reading. The machine must not
+    /// request any CTA afterward.
     ///
     /// # Errors
     /// Fails if the rest of the file is invalid.
@@ -151,8 +151,8 @@ impl State {
 
 impl SharedState {
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state can be used even if a thread panicked while holding the lock, because no panic leaves it
-        // inconsistent.
+        // The state is always consistent, even if a thread panicked while it held the lock, so it can still
+        // be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,8 +200,8 @@ impl SharedState {
                 state.next += 1;
                 state.count();
             }
-            // If another thread has met a read error while this thread waited for the lock, this thread finds
-            // no further CTA. The error must then remain the recorded reason for the end.
+            // Another thread may have met a read error while this thread waited for the lock. This thread
+            // then gets no further CTA, but the error must remain the recorded reason for the end.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
@@ -234,8 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// Tests that a recorded read error stays the reason for the end. The read-ahead thread may try to read
-    /// from the file after another thread has met the error.
+    /// Tests that a read error remains the recorded reason for the end if another thread, such as the
+    /// read-ahead thread, tries to continue reading after it.
     #[test]
     fn an_error_stays_one_to_whoever_reads_on_behind_it() {
         let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\

@@ -1,8 +1,8 @@
 //! Synthetic kernels in Kepler instructions, with known memory access patterns.
 //!
-//! In a loop, every warp loads from two arrays, computes, and stores to a third array. There are 5
-//! instructions outside the loop and 11 inside it. The kernels differ only in the order in which they access
-//! the arrays.
+//! Every warp executes 5 instructions outside a loop and 11 in each iteration of the loop. An iteration loads
+//! from two arrays, computes, and stores to a third array. The kernels differ only in the addresses that they
+//! access.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const THIRD: u64 = 0x3000_0000;
 pub enum Kind {
     /// Streaming: accesses every line once.
     Stream,
-    /// Reuse: a private tile of 2 KiB, read repeatedly, and a table of 8 KiB shared by all warps.
+    /// Tile: every warp repeatedly reads its own tile of 2 KiB, and all warps read a shared table of 8 KiB.
     Tile,
     /// Gather: accesses random words in an array of 1 MiB.
     Gather,

@@ -179,8 +179,8 @@ impl<'a> Lowering<'_, 'a> {
                 (true, Some(_)) => SignHandling::Product,
                 (_, signs) => signs.unwrap_or_default(),
             };
-            // Without `.abs`, `.xorsign` is illegal: it remains in the list of modifiers, and remaining
-            // modifiers are rejected.
+            // `.xorsign` is legal only together with `.abs`. Without `.abs`, it is not removed from the list
+            // of modifiers, so it is reported as unsupported.
             if absolute.is_some() {
                 mods.take("abs");
                 mods.take("xorsign");

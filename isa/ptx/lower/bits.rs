@@ -12,8 +12,8 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
-/// Comparison of the magnitude of a number with a bound, and the logic operation that combines its result
-/// with the result of the preceding comparisons.
+/// One comparison of a number's magnitude with a bound. The logic operation combines the result of the
+/// comparison with the results of earlier comparisons; it is `None` for the first comparison.
 type Relation = (Option<Logic>, Cmp, u64);
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
@@ -221,8 +221,8 @@ impl<'a> Lowering<'_, 'a> {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // For each kind of test: the comparisons of the magnitude with a bound. The logic operation combines
-        // the result of a comparison with the combined result of the comparisons before it.
+        // For each kind of test, the comparisons of the magnitude with a bound. Each logic operation combines
+        // the result of its comparison with the combined result of all previous ones.
         let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),
@@ -252,8 +252,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(last)
     }
 
-    /// Returns an instruction that compares a magnitude with a constant and combines the result with
-    /// predicate `holds`, if there is one.
+    /// Returns an instruction that compares a magnitude with a constant. If `holds` is given, the instruction
+    /// also combines the result with this predicate.
     fn compare_magnitude(&self, magnitude: Reg, ty: Type, (combine, cmp, bound): Relation, holds: Option<u16>) -> Inst {
         let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz: false, combine }));
         compare.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);

@@ -29,11 +29,11 @@ pub(super) struct Frame<'a> {
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
-/// Argument of a call, which is passed for a parameter.
+/// Argument of a call, from which the value of a parameter is taken.
 enum Argument {
-    /// A `.param` variable of the caller, whose registers the parameter shares.
+    /// A `.param` variable of the caller. The parameter uses the same registers as this variable.
     Pieces(usize),
-    /// An argument that is the value of a register or a constant.
+    /// Value of a register or a constant.
     Value(Src),
 }
 
@@ -227,7 +227,7 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Results in registers are read now, while the function's names for these registers are still
+        // Result registers are read now, while the names that the function declares for them are still
         // visible.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
@@ -341,8 +341,8 @@ impl<'a> Lowering<'_, 'a> {
         if self.pending.is_empty() {
             return Ok(Argument::Value(value));
         }
-        // The address in the operand is filled in when the program is loaded. The pending relocation applies
-        // to the next instruction, which must therefore be this copy.
+        // The operand contains an address that is filled in when the program is loaded. A pending relocation
+        // applies to the next instruction that is appended, so the copy must be appended now.
         let reg = self.temporary(ty.bits() == 64)?;
         let mut copy = Inst::new(Op::Mov(ty));
         copy.dsts[0] = Dst::Reg(reg);
@@ -452,8 +452,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function takes the address of a parameter, that is, uses the parameter other than as the
-/// address of a load or store.
+/// True if the function takes the address of a parameter, that is, if it uses the parameter in another way
+/// than as the address of a load or store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -62,8 +62,8 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(table.span, "here", message));
         };
         let skip = self.skip_unless_guarded()?;
-        // Work list: ranges of targets that remain to be distinguished, each with the pc of the branch that
-        // leads to the code for the range.
+        // Work list: ranges of target indices for which no code has been generated yet. Each has the pc of
+        // the branch that leads to the code for the range.
         let mut open: Vec<(Option<usize>, usize, usize)> = vec![(None, 0, targets.len())];
         while let Some((from, mut first, end)) = open.pop() {
             self.land(from);
@@ -75,8 +75,8 @@ impl<'a> Lowering<'_, 'a> {
                 compare.dsts[0] = Dst::Pred(high);
                 compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
                 self.push(compare)?;
-                // The branch leads to the code for the smaller indices of the range, which is generated
-                // later. The code for the larger indices follows here.
+                // The branch leads to the code for the lower half of the range of targets, which is generated
+                // later. The code for the upper half follows immediately.
                 open.push((Some(self.insts.len()), first, middle));
                 self.guard = Some(Guard { pred: high, negated: true });
                 self.push(open_branch(uniform))?;

@@ -27,8 +27,8 @@ impl<'a> Lowering<'_, 'a> {
         if mods.take("mbarrier") {
             return self.arrive_after_copies(inst, mods).map(Some);
         }
-        // A copy is complete when its load and its store are complete, so an instruction that waits for
-        // copies becomes a no-op.
+        // A copy is modeled as a load and a store, for which later instructions wait by the usual rules. An
+        // instruction that waits for copies therefore becomes a no-op.
         if mods.take("commit_group") || mods.take("wait_all") {
             self.operand_count(inst, 0..=0)?;
             return Ok(Some(Inst::new(Op::Nop)));
@@ -96,9 +96,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(store))
     }
 
-    /// Loads at most `limit` bytes, word by word, into the registers `held`. If `limit` is a predicate
-    /// instead of a number, lanes in which the predicate is true load nothing. All other bytes of the
-    /// registers become zero.
+    /// Loads at most `limit` bytes, word by word, into the registers `held`. `limit` may also be a predicate:
+    /// lanes in which it is true load nothing. Bytes of the registers that are not loaded become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -119,7 +118,7 @@ impl<'a> Lowering<'_, 'a> {
             zero.dsts[0] = Dst::Reg(reg);
             zero.srcs[0] = Src::Imm(0);
             self.push(zero)?;
-            // Predicate that is true if at least one byte of this word must be loaded.
+            // Predicate that is true if at least one byte of the current word must be loaded.
             let wanted = self.new_pred()?;
             let mut test = match limit {
                 Src::Pred(ignore) => {

@@ -4,7 +4,8 @@ use super::super::ast::{Directive, Function};
 use super::super::{PtxError, Source};
 use isa::program::LaunchLimits;
 
-/// Maximum number of values in the shape of a CTA or cluster: the extents in x, y and z.
+/// Maximum number of values by which a directive states the shape of a CTA or cluster: the extents in x, y
+/// and z.
 const AXES: usize = 3;
 
 /// Reads the directives of a kernel. Returns the launch limits, the maximum number of registers per thread,

@@ -93,8 +93,9 @@ impl<'a> Modifiers<'a> {
         self.ty_of(lowering, self.opcode.text, legal)
     }
 
-    /// Removes the last modifier that is a type, and returns the type if it is in the list `legal`. Error
-    /// messages call the instruction `name`, since the legal types may depend on more than the opcode.
+    /// Removes the last modifier that is a type, and returns the type if it is in the list `legal`. `name` is
+    /// the name of the instruction in error messages. The legal types may depend on modifiers, so `name` can
+    /// be more than the opcode.
     pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));

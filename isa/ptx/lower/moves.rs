@@ -99,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy(dst, src))
     }
 
-    /// Returns the type of each piece if a value of type `ty` is split into `count` equal pieces.
+    /// Splits a value of type `ty` into `count` equal pieces, and returns the type of a piece.
     fn part_type(&self, operand: &Operand<'a>, ty: Type, count: usize) -> Result<Type, PtxError> {
         match (ty.bits() as usize, count) {
             (64, 2) => Ok(B32),
@@ -113,8 +113,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers an operand that is a value, or the address of a variable. It becomes source operand number `at`
-    /// of the next instruction.
+    /// Lowers an operand that is either a value or the address of a variable. The operand will be source
+    /// operand number `at` of the next instruction.
     pub(super) fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type, at: u8) -> Result<Src, PtxError> {
         let (name, offset) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
@@ -227,9 +227,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(part))
     }
 
-    /// Returns the state space to which the address of a variable belongs if the variable is declared in
-    /// `space`. The result differs from `space` only for a parameter of an inlined function, whose address is
-    /// in local memory.
+    /// Returns the state space that contains the address of a variable declared in `space`. Usually this is
+    /// `space` itself. A parameter of an inlined function, however, is in local memory when its address is
+    /// taken.
     pub(super) fn space_of_address(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,
@@ -277,8 +277,8 @@ impl<'a> Lowering<'_, 'a> {
             (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
-            // Conversions from or to `.bf16` are excepted: they may have a rounding mode even where it has no
-            // effect.
+            // Exact conversions accept no rounding mode. Conversions from or to `.bf16` are exceptions: they
+            // may have one even where it has no effect.
             (true, true) if from.bits() <= to.bits() && floating.is_some() && ![from, to].contains(&Bf16) => {
                 return refuse("is exact and takes no rounding");
             }

@@ -9,12 +9,12 @@ use crate::data::{Symbol, number};
 use isa::program::{Dst, Guard, MemOp, Reg, RelocatedOperand, Src, Target};
 use isa::types::{Axis, Space, Special, Type};
 
-/// Width that a register must have to hold an operand of a given type.
+/// Rule for the width of a register that holds an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     /// The register must have exactly the width of the type.
     Exact,
-    /// The register must be at least as wide as the type: for loads, stores and conversions.
+    /// The register must be at least as wide as the type. This rule applies to loads, stores and conversions.
     AtLeast,
 }
 
@@ -236,8 +236,8 @@ impl<'a> Lowering<'_, 'a> {
         found.and_then(|found| found.variable.ty).map_or(0, Type::bits)
     }
 
-    /// Returns the memory access `mem` with the address in the operand. If the access is generic and the
-    /// operand names a variable, the access gets the variable's space.
+    /// Returns the memory access `mem` with the address that the operand gives. A generic access to a named
+    /// variable becomes an access to the space of the variable.
     pub(super) fn address(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         let OperandKind::Address(base, offset) = operand.kind else {
             return Err(self.error(operand.span, "here", "expected an address in brackets"));
@@ -265,9 +265,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Returns `(space, address, target)` for a variable: its state space, and its address in that space. If
-    /// the address is known only when the program is loaded, `target` is the object whose address must then
-    /// be added.
+    /// Returns `(space, address, target)` for a variable: its state space and its address in that space. If
+    /// the address becomes known only when the program is loaded, a relocation must add the address of
+    /// `target`.
     pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;

@@ -136,9 +136,9 @@ impl<'a> Lowering<'_, 'a> {
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
         };
-        // A result may overwrite the guard, or an input of the other comparison. One of the two results is
-        // therefore computed into a temporary predicate, which is copied to its destination last. If one
-        // result overwrites the guard, that result is copied last.
+        // The first comparison must not overwrite the guard, or an input of the second comparison. Its result
+        // is therefore written to a temporary predicate and copied to its destination at the end. If one of
+        // the destinations is the guard, the result for this destination is the one that is copied.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;

@@ -15,7 +15,7 @@ use isa::types::{CacheOp, Space, Type};
 pub(super) enum ParamPlace {
     /// Parameter block of the kernel, at this offset in bytes.
     Kernel(u32),
-    /// Registers: index of the list of pieces into which the parameter is divided.
+    /// Registers, one per piece of the parameter. The number is the index of the list of these pieces.
     Pieces(usize),
     /// Local memory, at this offset in bytes; used if the function takes the address of the parameter.
     Local(u32),
@@ -47,8 +47,8 @@ impl<'a> Lowering<'_, 'a> {
         self.pieces.len() - 1
     }
 
-    /// Returns the list of pieces and the offset to which a memory operand refers. Returns `None` if the
-    /// operand does not name a parameter that is kept in registers.
+    /// For a memory operand that names a parameter kept in registers, returns the index of the parameter's
+    /// list of pieces, and the byte offset of the access. Returns `None` for other operands.
     pub(super) fn piece_operand(&mut self, operand: &Operand<'a>) -> Option<(usize, i64)> {
         let super::super::ast::OperandKind::Address(Some(name), offset) = operand.kind else {
             return None;
@@ -143,7 +143,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
         match parts.as_slice() {
-            // No store to the loaded bytes precedes the load, so the value is undefined.
+            // No store has written any of the loaded bytes before, so the loaded value is undefined.
             [] => self.temporary(bytes == 8),
             [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
             _ => {

@@ -26,18 +26,20 @@ pub(super) struct Scope<'a> {
     labels: FxHashMap<&'a str, u32>,
 }
 
-/// All blocks of code seen so far. The block `current` and the blocks that enclose it are still open; all
-/// others are closed.
+/// All blocks of code seen so far. A block is open if it is `current` or encloses `current`; all other blocks
+/// have ended.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
-    /// Names at file level. The first element of `all` represents the file level but is empty.
+    /// Names at file level. `all[0]` also stands for the file level, but it contains no names: they are in
+    /// this field.
     file: Rc<Scope<'a>>,
     all: Vec<Scope<'a>>,
     current: usize,
 }
 
 impl<'a> Scopes<'a> {
-    /// Creates the lookup at file level; `file` holds the names that are declared there.
+    /// Creates a name lookup whose current block is the file level. `file` holds the names that are declared
+    /// there.
     pub(super) fn new(file: Rc<Scope<'a>>) -> Self {
         Scopes { file, all: vec![Scope::default()], current: 0 }
     }
@@ -60,7 +62,7 @@ impl<'a> Scopes<'a> {
         self.all[self.current].declare(source, variable)
     }
 
-    /// Adds a label to the current block of code. Returns false if the block already has this label.
+    /// Adds a label to the current block of code. Returns false if this block already defines the same label.
     pub(super) fn label(&mut self, name: &Name<'a>, pc: u32) -> bool {
         let labels = &mut self.all[self.current].labels;
         labels.insert(name.text, pc).is_none()

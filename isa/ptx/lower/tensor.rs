@@ -35,7 +35,8 @@ const FACTORS: [(&str, Factor); 12] = [
     ("b1.xor", Factor::B1(BitProduct::Xor)),
 ];
 
-/// Help text that lists the supported forms of `mma`. A test compares it with the table of forms.
+/// Help text of error messages, which lists the supported forms of `mma`. A test checks that it agrees with
+/// the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
@@ -180,8 +181,8 @@ impl<'a> Lowering<'_, 'a> {
         slices: usize,
     ) -> Result<(), PtxError> {
         let Fragments { d, a, b, c } = fragments;
-        // True if a register of D is also a source of a later step, so that an earlier step must not write
-        // it.
+        // True if a register of D is also a source of a later step. The steps then write temporary registers,
+        // which are copied to D at the end.
         let is_read_late = |(at, reg): (usize, &Reg)| {
             let read = Src::Reg(*reg);
             let others = c.iter().enumerate().any(|(other, src)| other != at && *src == read);
@@ -259,7 +260,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;
-        // One lane accesses one row of a matrix, which has 16 bytes.
+        // In `ldmatrix`, each lane that supplies an address accesses one row of a matrix, which has 16 bytes.
         let cache = CacheOp::Default;
         let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;

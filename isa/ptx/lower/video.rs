@@ -147,7 +147,8 @@ impl<'a> Lowering<'_, 'a> {
             _ => operand.clone(),
         };
         let operand = &inst.operands[at];
-        // In `%tid.x`, and in elements of vectors, the part after the dot is not an element selector.
+        // The component after the dot in `%tid.x`, or in an element of a vector register, is not an element
+        // selector.
         let selector = match operand.kind {
             OperandKind::Name(name, Some(selector)) if self.vector_of(name) == Some(1) => selector,
             _ => return self.src(operand, B32, Width::Exact),
@@ -183,8 +184,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(reg))
     }
 
-    /// Returns the destination, and the mask of the bits to be written if the destination has an element
-    /// selector.
+    /// Returns the destination of a video instruction. If it has an element selector, also returns the mask
+    /// of the bits that the instruction writes.
     fn masked_dst(&mut self, operand: &Operand<'a>, ty: Type, bits: u8) -> Result<(Dst, Option<u32>), PtxError> {
         let (name, mask) = match operand.kind {
             OperandKind::Name(name, Some(mask)) if self.vector_of(name) == Some(1) => (name, mask),

@@ -20,12 +20,12 @@ const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sy
 /// PTX names of the element types of an accumulator.
 const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
 
-/// Matrix in memory, as one lane loads or stores it.
+/// Matrix in memory, from the point of view of one lane that loads or stores some of its elements.
 struct Memory {
-    /// Memory access with the address of the lane's first element.
+    /// Memory access whose address is that of the lane's first element.
     mem: MemOp,
-    /// Distance between consecutive rows of a row-major matrix, or between columns of a column-major one, in
-    /// elements.
+    /// Distance in elements between the starts of two adjacent rows (row-major matrix) or columns
+    /// (column-major matrix).
     stride: Src,
     major: MatrixOrder,
     layout: Layout,
@@ -155,11 +155,12 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Memory { mem, ..memory })
     }
 
-    /// Computes the sum of the bits of the lane number, each multiplied by its weight: a power of two or
+    /// Generates code that sums the bits of the lane number, each multiplied by its weight: a power of two or
     /// zero.
     fn sum_of_bits(&mut self, weights: [u8; 5]) -> Result<Src, PtxError> {
         let mut sum = Src::Imm(0);
-        // Bits of the lane number that must be shifted by the same distance are shifted by one instruction.
+        // Multiplying a bit by its weight is a shift. Bits that are shifted by the same distance share one
+        // shift instruction.
         for shift in -4..=4i32 {
             let moves =
                 |bit: u32| weights[bit as usize] != 0 && weights[bit as usize].ilog2() as i32 - bit as i32 == shift;
@@ -182,7 +183,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(sum)
     }
 
-    /// Computes an operation and returns its result in a new 32-bit register.
+    /// Appends an operation, and returns the new 32-bit register that holds its result.
     fn combine(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
         let to = self.temporary(false)?;
         let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));
@@ -207,8 +208,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Returns the memory accesses that load or store the elements of a lane, in the order of its registers.
-    /// One access covers all registers whose elements are consecutive in memory. If the two halves of a
-    /// register are not consecutive in memory, an access covers one half.
+    /// An access covers as many consecutive registers as have their elements next to each other in memory. If
+    /// even the two halves of a register are apart in memory, each half has its own access.
     fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
         let Memory { mem, stride, major, layout, bytes } = memory;
         let at = |element: u32| {
@@ -218,8 +219,8 @@ impl<'a> Lowering<'_, 'a> {
         let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
         let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
         let run = runs.into_iter().find(is_run).unwrap_or(1);
-        // Each access moves one half of a register, as 16 bits, or one or more whole registers, as 32-bit
-        // words.
+        // Each access moves either one half of a register (16 bits), or one or more whole registers (32-bit
+        // words).
         let (ty, lanes) = if run * bytes < 4 { (B16, 1) } else { (B32, (run * bytes / 4) as u8) };
         let mut lines = vec![(0, *mem)];
         let mut accesses = Vec::new();

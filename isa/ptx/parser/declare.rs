@@ -142,8 +142,8 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    /// Checks that a variable may have an initializer. This file must define the variable, and the variable
-    /// must exist in memory before the launch.
+    /// Checks that a variable may have an initializer. The variable must be defined in this file, and must be
+    /// in memory that exists before the launch.
     fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let space = match variable.storage {
             Storage::Global | Storage::Const | Storage::Tex if !variable.is_extern => return Ok(()),

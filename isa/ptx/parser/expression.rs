@@ -8,8 +8,8 @@ use super::Parser;
 
 /// Maximum nesting of operators and parentheses.
 const MAX_NESTING: u32 = 64;
-/// Precedence of `*`, `/` and `%`, above that of `+` and `-`. In `symbol+4*3-1`, each offset after a sign is
-/// parsed at this precedence.
+/// Precedence of `*`, `/` and `%`, which is above that of `+` and `-`. An offset such as `4*3` in
+/// `symbol+4*3-1` is parsed at this precedence, so that it ends at the next sign.
 pub(super) const TERM: u8 = 10;
 /// Precedence of unary operators, above that of all binary operators.
 const UNARY: u8 = 11;

@@ -63,7 +63,7 @@ fn what_is_packed_as_it_is_written_is_read_again() {
     for packing in [Packing::Plain, Packing::Xz, Packing::Zstd] {
         let mut packer = Packer::new(Vec::new(), packing).unwrap();
         let text = text();
-        // The text is written in pieces that end in the middle of lines.
+        // The text is passed to the writer in pieces of 777 bytes, most of which end in the middle of a line.
         for piece in text.as_bytes().chunks(777) {
             packer.write_all(piece).unwrap();
         }
@@ -135,8 +135,8 @@ fn a_file_that_is_cut_or_goes_on_behind_its_end_is_refused() {
     for (name, whole) in small_files() {
         let expected = read(whole.clone()).unwrap();
         for length in 0..whole.len() {
-            // The file is cut off after `length` bytes. If a whole stream or frame is missing, the only
-            // symptom is that the file has fewer CTAs than the grid.
+            // Each file is cut off after `length` bytes. Where the cut removes complete streams or frames,
+            // the reader can notice only that the file has fewer CTAs than the grid.
             if let Ok((ctas, warnings)) = read(whole[..length].to_vec()) {
                 let is_short = warnings.iter().any(|warning| warning.contains("CTAs, the grid 4"));
                 assert!(ctas == expected.0 || is_short, "{name}, {length} bytes");
@@ -159,8 +159,8 @@ fn a_skipped_frame_that_the_file_ends_in_is_refused() {
 
 #[test]
 fn a_frame_whose_size_is_not_the_one_it_states_is_refused() {
-    // A zstd frame with two bytes of uncompressed text and no checksum. Its header states `size` bytes of
-    // text, which is right if `size` is 2 and wrong if it is 3.
+    // Returns a zstd frame with two bytes of uncompressed text and no checksum. The frame header states
+    // `size` as the number of bytes, so 2 is right and 3 is wrong.
     let frame = |size: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, size][..], &[0x11, 0, 0], b"\n\n"].concat();
     let text = text();
     let steps_behind = |size| steps([frame(size), zstd(text.as_bytes())].concat());

@@ -260,7 +260,8 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     for near in ["LDS 1 R4 4 1 0x100000000 0", "LDG.E 1 R4 4 1 0xfffffffc 0"] {
         assert!(read(&format!("0010 00000001 1 R2 {near} 0"), 32).is_ok(), "{near}");
     }
-    // No lane is active, so the address, which is too wide, is not accessed and the line is legal.
+    // The address is too wide for the machine, but no lane is active, so no lane accesses it. The line must
+    // be legal.
     assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 
@@ -341,7 +342,8 @@ fn an_access_that_is_not_aligned_is_warned_of() {
     {
         assert_eq!(of(access), None, "{access}");
     }
-    // The misaligned addresses belong to lanes that supply no row of the matrix, so they cause no warning.
+    // Only some lanes supply the address of a row of the matrix. The misaligned addresses belong to other
+    // lanes, so they must not cause a warning.
     assert_eq!(
         complaint(
             &volta("0000 ffffffff 1 R2 LDSM.16.M88 1 R4 16 1 0x1 1 0").replace("= 70", "= 80"),

@@ -63,8 +63,8 @@ fn a_text_as_the_tracer_writes_it_comes_back_byte_by_byte() {
     assert_eq!(again(&text, true), text);
 }
 
-/// Randomly generated instruction of a warp: index of the opcode, mask of active lanes, stride of the
-/// addresses, and random deviations from that stride.
+/// Instruction of a random trace: index of its opcode, mask of active lanes, stride of the addresses, and
+/// deviations of the addresses from that stride.
 type RandomStep = (usize, u32, i64, Vec<u64>);
 
 /// Opcodes used in random traces, with their access widths in bytes.

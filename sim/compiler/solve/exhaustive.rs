@@ -3,8 +3,8 @@
 use super::{Choice, by_parts};
 use crate::graph::Graph;
 
-/// Maximum number of loads in a connected component for which all subsets are tried. Trying 16 million
-/// subsets takes about a second.
+/// Maximum number of loads in a connected component for an exhaustive search, which tries all subsets of the
+/// loads. Trying 16 million subsets takes about a second.
 pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
 /// Returns the subset of loads that saves the most traffic. Returns `None` if a connected component of the
@@ -35,7 +35,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries all subsets of the nodes with indices below `end`, together with the nodes already in `chosen`.
+    /// Tries all subsets of the nodes with indices below `end`. Each subset is combined with the nodes that
+    /// are already in `chosen`.
     fn descend(&mut self, end: usize, value: f64, mask: u32) {
         let Some(node) = end.checked_sub(1) else {
             let (best, size, _) = self.best;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Choice;
 use crate::graph::Graph;
 
-/// One iteration of the heuristic. It has the node that was considered, and the weights that decided whether
-/// to cache this node.
+/// Record of one iteration of the heuristic: the node that it considered, and the weights that decided
+/// whether to cache this node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Index of the node considered in this iteration.
@@ -17,14 +17,14 @@ pub struct Step {
     pub total: f64,
 }
 
-/// Decides for each node whether to cache it. Each iteration decides on the undecided node with the smallest
-/// sum of edge weights, or on the last such node if there are several. Returns the decisions and the
-/// iterations in order.
+/// Decides for each node whether to cache it. Each iteration takes the undecided node with the smallest sum
+/// of edge weights; of several such nodes, it takes the last. Returns the decisions and the iterations in
+/// order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // For each node, true while its edges are included in the sums: while the node is undecided, and after
-    // the decision to cache it. The edges of a bypassed node are excluded.
+    // For each node, true as long as its edges count in the sums: while the node is undecided, and also later
+    // if it is cached. The edges of a bypassed node no longer count.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);

@@ -11,14 +11,14 @@ use crate::graph::Graph;
 /// Maximum number of branch-and-bound nodes before the search gives up. A node limit, unlike a time limit,
 /// makes every run give the same answer.
 const MAX_NODES: u64 = 20_000;
-/// Maximum number of undecided loads in a connected component, after [`settle`], for which the search starts.
-/// With more loads, the linear relaxation alone takes minutes.
+/// Maximum number of loads in a connected component that [`settle`] leaves undecided, for which the search is
+/// started. With more loads, solving the linear relaxation alone takes minutes.
 const MAX_LOADS: usize = 64;
 
 /// Reason why integer programming found no proven optimum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IlpError {
-    /// A connected component has more loads than the solver accepts; holds their number.
+    /// A connected component has too many loads for the solver; contains the number of loads.
     TooLarge(usize),
     /// The search gave up at its node limit.
     Unfinished,
@@ -45,12 +45,13 @@ impl std::error::Error for IlpError {}
 /// are optimal, the solver picks one of them.
 ///
 /// # Errors
-/// If a connected component is too large, if the search gives up, or if the solver fails.
+/// Returns an error if a connected component is too large, if the search gives up, or if the solver fails.
 pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
     by_parts(graph, |part| {
         let (mut cached, open) = settle(part);
         let rest = remaining(part, &cached, &open);
-        // Without the decided nodes, the remaining graph may split into several connected components.
+        // The graph of the undecided nodes may have more connected components than the original graph, so
+        // each is solved separately.
         for (&node, decision) in open.iter().zip(by_parts(&rest, program)?.cached) {
             cached[node] = decision;
         }
@@ -59,8 +60,9 @@ pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
 }
 
 /// Decides the loads that need no search. Returns the decision for each load, and the loads that remain
-/// undecided. A load is cached if this saves traffic whatever is decided for the undecided loads. It is
-/// bypassed if caching it can never save traffic. At least one optimum agrees with all these decisions.
+/// undecided. A load is decided if the decisions about the remaining loads cannot matter: it is cached if
+/// this saves traffic in any case, and bypassed if caching it can never save traffic. At least one optimum
+/// agrees with all these decisions.
 fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     let mut cached = vec![false; graph.len()];
     let mut open: Vec<usize> = (0..graph.len()).collect();

@@ -39,7 +39,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All methods, in display order.
+    /// Every method, in the order in which results are displayed.
     pub const ALL: [Self; 3] = [Self::Heuristic, Self::Ilp, Self::Exhaustive];
 }
 

@@ -78,7 +78,8 @@ fn a_load_that_saves_nothing_is_bypassed() {
 
 #[test]
 fn of_equal_subsets_the_smallest_is_taken() {
-    // Caching {1}, {2} or {1, 2} saves 3 bytes each: the single load with the lower number is chosen.
+    // Caching node 1 saves 3 bytes, and so does caching node 2 or both nodes. The single node with the lower
+    // number is chosen.
     let graph = graph(&[3.0, 3.0], &[(1, 2, -3.0)]);
     assert_eq!(exhaustive(&graph).unwrap().cached, [true, false]);
 }

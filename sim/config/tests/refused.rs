@@ -1,4 +1,4 @@
-//! Every kind of invalid configuration, with the exact error message.
+//! Tests of every kind of invalid configuration, each with the exact error message.
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, ResolvedMachine};
@@ -316,7 +316,7 @@ fn a_field_out_of_its_range_breaks_no_other_field() {
     }
 }
 
-/// Collects the dotted paths of all integers in a table.
+/// Collects the paths of all integers in a table, including those in nested tables.
 fn integers(group: &str, table: &toml::Table, paths: &mut Vec<String>) {
     for (key, value) in table {
         let path = if group.is_empty() { key.clone() } else { format!("{group}.{key}") };
@@ -871,7 +871,7 @@ fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
         let lines = refused_on("fermi", &["l1.prefetch.kind=stride", &format!("l1.bypass.kind={kind}")]);
         assert_eq!(lines, [""; 0], "{kind}");
     }
-    // A queue of length 0 is accepted: the prefetch limits have no effect without a prefetcher.
+    // Without a prefetcher, the limits on prefetching have no effect, so a queue of length 0 is accepted.
     assert_eq!(refused_on("fermi", &["l1.mshr_entries=1", "l1.prefetch_limits.queue=0"]), [""; 0]);
 }
 
@@ -904,7 +904,8 @@ fn a_prefetcher_of_the_l2_is_refused_where_a_bank_could_not_hold_its_lines() {
     for set in ["l2.flow.write_miss=byte-mask", "l2.line_bytes=64", "l1.prefetch.kind=next-line"] {
         assert_eq!(refused_on("fermi", &["l2.prefetch.kind=stream", set]), [""; 0], "{set}");
     }
-    // Without a prefetcher, the limits have no effect.
+    // Without a prefetcher in the L2, the limits on prefetching have no effect, so a queue of length 0 is
+    // accepted.
     assert_eq!(refused_on("fermi", &["l2.mshr_entries=1", "l2.prefetch_limits.queue=0"]), [""; 0]);
 }
 
@@ -993,8 +994,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // These values of timing parameters are accepted. Some of them exceed a sum of other parameters, but only
-    // because each parameter is rounded to cycles separately. The remaining values contradict no parameter.
+    // Values of timing parameters that are accepted. Some exceed the sum of other parameters, but only
+    // because each parameter is rounded to cycles separately. The others contradict no parameter.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");
@@ -1049,7 +1050,7 @@ fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
         [format!("--set:1:9: l1.ways is 16, expected 8 or less with decoupled.tag_ways = 8: {why}")]
     );
     assert!(of(&["ways-16", "decoupled"], &[])[0].contains("l1.ways is 16, expected 8 or less"));
-    // An illegal number of tag ways is accepted: it has no effect in a cache with one tag per line.
+    // Without decoupled tags, the number of tag ways has no effect, so an illegal number is accepted.
     assert!(fermi(&[], &["l1.decoupled.tag_ways=3"]).is_ok());
     assert!(fermi(&["decoupled"], &["l1.decoupled.tag_ways=4"]).is_ok());
 }

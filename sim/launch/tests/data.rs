@@ -50,8 +50,8 @@ fn random_data_fill_their_range_evenly() {
     let array = initial(&folder, "u8", 1 << 16, init);
     let mut counts = [0; 256];
     array.bytes().iter().for_each(|&b| counts[usize::from(b)] += 1);
-    // Checks that the bytes are uniformly distributed. Each of the 256 values is expected 256 times, with a
-    // standard deviation of 16. The bounds are five standard deviations from 256.
+    // Tests that random bytes are uniformly distributed. Each of the 256 values should occur 256 times, with
+    // a standard deviation of 16. The permitted range is 256 plus or minus five standard deviations.
     assert!(counts.iter().all(|count| (176..336).contains(count)));
 }
 

@@ -1,4 +1,4 @@
-//! Tests that break each rule of a launch file, with the exact error message.
+//! Tests that break each rule of a launch file and expect the exact error message.
 
 use std::fs;
 use std::path::Path;
@@ -945,8 +945,8 @@ fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     assert_eq!(refused("sum<int>").split(" (").count(), 2);
 }
 
-/// Fragments of launch files that together contain every key. A test combines and damages the fragments at
-/// random.
+/// Fragments of launch files; every key occurs in one of them. A test combines the fragments at random and
+/// damages the result.
 const PIECES: &[&str] = &[
     "[[buffer]]\n",
     "name = ",

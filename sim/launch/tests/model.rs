@@ -148,8 +148,8 @@ buffer = [
 
 const K: &str = "kernel = \"k\"\ngrid = [1]\nblock = [1]\n";
 
-/// Returns the value of the launch's only argument in the first three iterations. For an address, returns its
-/// offset in the buffer.
+/// Returns the value of the launch's only argument in each of the first three iterations. The value of an
+/// address is its offset in the buffer.
 fn values(file: &LaunchFile) -> Vec<i128> {
     let sequence = match &launches(file)[0].args[0] {
         Argument::Buffer { offset, .. } => offset,

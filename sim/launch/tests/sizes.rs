@@ -63,7 +63,7 @@ fn a_size_gives_the_numbers_of_the_launch() {
         let launch = file.launches().next().unwrap();
         assert_eq!((launch.grid, launch.block), (grid, block), "{path}");
     }
-    // The expanded file, which has no expressions, must give the same buffers as the size `few`.
+    // The expanded file contains no expressions. Read again, it must give the same buffers as the size `few`.
     let plain = LaunchFile::expand(&folder.path("few")).unwrap();
     fs::write(folder.path("plain.toml"), toml::to_string(&plain).unwrap()).unwrap();
     let plain = LaunchFile::read(&folder.path("plain.toml")).unwrap();
@@ -109,7 +109,7 @@ fn values_in_a_path_replace_those_of_the_size_and_derived_values_follow() {
         ("few,n=1_000", "few", 1024, [4, 1, 1], [16, 4, 1]),
         ("run.toml/few,threads=8", "few", 16, [2, 1, 1], [16, 4, 1]),
         ("launch,n=1", "many", 256, [1, 1, 1], [256, 1, 1]),
-        // A value in the path can also replace a value that the file computes with an expression.
+        // In this path, the given value replaces a value that the file computes by an expression.
         ("padded=2000", "many", 2000, [4, 1, 1], [256, 1, 1]),
     ] {
         let file = LaunchFile::read(&folder.path(path)).unwrap_or_else(|e| panic!("{path}: {:?}", e.lines()));

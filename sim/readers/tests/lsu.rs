@@ -185,8 +185,8 @@ fn the_view_of_the_l1_names_signals_that_exist() {
     assert_eq!(applied.missing, Vec::<String>::new());
 }
 
-/// The run ends before the memory sends its first reply, so that accesses are waiting in the queues of the
-/// load-store unit.
+/// The simulation stops before the memory sends its first reply. The queues of the load-store unit then
+/// contain waiting accesses.
 #[test]
 fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     let clocks = Clocks::new(&[700_000]).unwrap();
@@ -205,7 +205,7 @@ fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     }
     let line = u64::from_str_radix(&values["machine.sm0.l1.queue.slot[0].line"], 2).unwrap();
     assert!(found[0].oldest.contains(&format!(" line={line:#x} lanes=")), "{:?}", found[0]);
-    // Only the address of the first lane is shown, and no data.
+    // Of the addresses of all lanes, the text must contain only the first, and it must contain no data.
     assert_eq!(found[1].oldest.matches("address=").count(), 1, "{:?}", found[1]);
     assert!(!found[1].oldest.contains("data"), "{:?}", found[1]);
 }

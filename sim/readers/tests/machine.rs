@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// A word is described by its shape, which is the width of its data in bits.
+    /// Width of the word's data in bits, which the description of a word needs.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;
@@ -78,7 +78,7 @@ impl Block for Core {
     }
 }
 
-/// Hardware block that stores the received words in a memory with one column per core.
+/// Hardware block that stores the words that it receives. Its memory has one column per core.
 struct Bank {
     words: Array<Word>,
     count: u8,
@@ -87,7 +87,8 @@ struct Bank {
     width: u32,
     /// Number of times that the component `slot` has been described.
     parts_described: Cell<u32>,
-    /// True to inject a bug into the model: the bank describes fewer items when it is idle.
+    /// True to inject a bug into the model: the description of the bank then lacks items while the bank is
+    /// idle.
     forgetful: bool,
 }
 

@@ -16,11 +16,11 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 
 use super::scopes::block_ids;
 
-/// Value of every signal, by path: its binary digits without leading zeros.
+/// Binary value of every signal, without leading zeros, indexed by the path of the signal.
 type Values = BTreeMap<String, String>;
 
-/// Returns the values that the hardware blocks currently describe. In the paths, scopes whose names are
-/// listed in `entries` get an index in brackets.
+/// Returns the values that the hardware blocks describe at the moment, by path. In the paths, scopes whose
+/// names are in `entries` are written as table entries, with an index in brackets.
 fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
     let mut all = Values::new();
     for block in block_ids(blocks) {
@@ -123,8 +123,8 @@ impl ReadBack {
         let changes = vars.into_iter().map(|(path, signal)| {
             let changes = wave.get_signal(signal).unwrap().iter_changes();
             let list = changes.map(|(at, value)| (times[at as usize], significant(&value.to_bit_string().unwrap())));
-            // Unknown values are dropped: if an FST starts late, its signals are unknown from time 0 to the
-            // start.
+            // Unknown values are left out. They occur if an FST does not start at time 0: its signals are
+            // unknown until the start.
             (path, list.filter(|(_, value)| !value.contains('x')).collect::<Vec<_>>())
         });
         let changes: BTreeMap<_, _> = changes.collect();
@@ -133,8 +133,8 @@ impl ReadBack {
         Self { changes, times }
     }
 
-    /// Iterates over all signals except those at the root, which belong to the dump and not to a hardware
-    /// block.
+    /// Iterates over the signals of hardware blocks. The signals at the root, which belong to the dump
+    /// itself, are skipped.
     fn blocks(&self) -> impl Iterator<Item = (&String, &Vec<(u64, String)>)> {
         self.changes.iter().filter(|(path, _)| path.matches('.').count() > 1)
     }

@@ -53,7 +53,7 @@ fn an_unknown_scope_is_answered_with_the_nearest() {
     assert_eq!(error.to_string(), "there is no scope `sm0.cor`; the nearest is `machine.sm0.core`");
 }
 
-/// Reader that adds up the bits of all storage, whatever its scope.
+/// Reader that adds up the bits of all storage in all scopes.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -93,8 +93,8 @@ fn the_total_is_the_sum_over_all_blocks() {
 #[test]
 fn a_wider_field_is_counted_wherever_it_is_stored() {
     let (narrow, wide) = (Counts::of(&Machine::new(8)), Counts::of(&Machine::new(9)));
-    // One more bit per word widens eight memory elements, two slots of four registers each, and two channels
-    // of three beats each.
+    // If a word is one bit wider, eight memory elements, two slots of four registers each, and two channels
+    // of three beats each must be one bit wider.
     assert_eq!(wide.bits - narrow.bits, 8 + 8 + 6);
 }
 

@@ -121,8 +121,8 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // The dump must begin at least 30 cycles of the 700 MHz clock (42,857 ps) before the trigger. It begins
-    // at the last time before these cycles at which a hardware block was evaluated.
+    // The dump must begin at least 30 cycles of the 700 MHz clock (42,857 ps) before the trigger. It may
+    // begin slightly earlier, at a time at which a hardware block was evaluated.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
@@ -144,7 +144,7 @@ fn a_dump_goes_on_for_the_cycles_behind_its_trigger_that_were_asked_for_and_ends
             assert_eq!(read.times[0], whole.times[0], "{trigger}");
             let met = match fails {
                 None => whole.changes["machine.sm1.core.stat.sent"].iter().find(|(_, sent)| sent == "10100").unwrap().0,
-                // If no cycles are kept in memory, the dump starts at the failure.
+                // If no cycles before the failure are kept in memory, the dump starts at the failure.
                 Some(_) if last.is_none() => whole.times[0],
                 Some(_) => continue,
             };
@@ -225,8 +225,8 @@ fn a_dump_that_reaches_its_limit_ends_and_can_be_read() {
 #[test]
 fn a_beat_shows_while_it_is_on_its_way() {
     let read = ReadBack::of(&Run::of(&["bank2.in0"]).dump().0);
-    // The link must be full: the beat is sent at tick 0, and the bank takes it at its first edge at or after
-    // tick 370.
+    // Tests that the link becomes full. A beat is sent at tick 0, but the bank cannot take it before its
+    // first edge at or after tick 370.
     let valid = &read.changes["machine.bank2.in0.valid"];
     assert_eq!(valid[0], (0, "1".to_owned()));
     let level = &read.changes["machine.bank2.in0.level"];
@@ -237,8 +237,8 @@ fn a_beat_shows_while_it_is_on_its_way() {
 fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() {
     let cycle_at = |time: u64| time * 7 / 10_000;
     for format in [Format::Vcd, Format::Fst] {
-        // Most of the time, half of the hardware blocks in this machine are not evaluated, and one of the
-        // selected signals changes rarely.
+        // Tests machines that are idle most of the time: in most steps, half of the hardware blocks are not
+        // evaluated. One of the selected signals changes rarely.
         for (globs, trigger, last) in [
             (&["**"][..], None, None),
             (&["sm1.core.phase"], None, None),
@@ -250,13 +250,14 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // The first entry is skipped if cycles were kept in memory: it holds the values of the last
-            // change before these cycles.
+            // If cycles were kept in memory, the first entry is skipped, because it contains the values from
+            // the last change before these cycles.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
-                // One picosecond is added because the time of a clock edge may have been rounded down.
+                // The time of a clock edge may have been rounded down to a picosecond, so one picosecond is
+                // added.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
             }
-            // True if `time` in ps is a multiple of the clock period, within one picosecond.
+            // True if `time` in ps is a multiple of the clock period, with a tolerance of one picosecond.
             let is_edge = |time: u64, megahertz: u64| {
                 (time * megahertz + 500_000) % 1_000_000 <= 500_000 + megahertz
                     && (time * megahertz + 500_000) % 1_000_000 >= 500_000 - megahertz
@@ -264,8 +265,8 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             for (path, megahertz) in [("machine.clk0", 700), ("machine.clk1", 924)] {
                 let expected: Vec<u64> = times.iter().copied().filter(|&time| is_edge(time, megahertz)).collect();
                 let edges = moments(path);
-                // The first change is skipped: the dump contains all values at its first time, even without a
-                // clock edge.
+                // The first change is not compared: a dump contains all values at its first time, even if
+                // there is no clock edge at that time.
                 assert_eq!(
                     &edges[1..],
                     expected.iter().copied().filter(|&time| time > edges[0]).collect::<Vec<_>>(),
@@ -317,7 +318,8 @@ fn only_the_cycles_of_the_window_are_written() {
     run.window = Window::new(Some(50), Some(99)).unwrap();
     let (dump, seen) = run.dump();
     let read = ReadBack::of(&dump);
-    // All times of the dump must be in cycles 50 to 99; cycle n of the 700 MHz clock starts at n / 0.7 ns.
+    // The dump must cover cycles 50 to 99 only. Cycle n of the 700 MHz clock starts at n / 0.7 ns, so all
+    // times must be at least 71,429 ps and less than 142,857 ps.
     assert!(*read.times.first().unwrap() >= 71_429 && *read.times.last().unwrap() < 142_857, "{:?}", read.times);
     let inside = |time: u64| (read.times[0]..142_857).contains(&time);
     let (time, values) = seen.into_iter().find(|(time, _)| inside(*time)).unwrap();
@@ -368,8 +370,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
     let folder = tempfile::tempdir().unwrap();
     let (mut machine, clocks) = (Machine::new(8), clocks());
     for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
-        // 130 cycles are kept in memory, so that the dump starts before the interval that the save file
-        // displays.
+        // With 130 cycles kept in memory, the dump starts before the interval that the save file displays.
         let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();

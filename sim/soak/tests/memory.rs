@@ -25,8 +25,8 @@ fn memory_without_bound_is_found_and_its_mutant_too() {
     let soak = Soak::of_input(&HEAVY);
     let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
     assert!(failed.wrong.starts_with("raised the memory of this process to "), "{}", failed.wrong);
-    // The time limit is long, because the reader takes about a second for each input that allocates this much
-    // memory.
+    // The time limit is generous, because the reader takes about a second for each input that makes it exceed
+    // the memory limit.
     let found = failed.shrunk(Duration::from_secs(10)).unwrap();
     assert!(found.bytes.windows(2).any(|two| two == b"ss"), "{found:?}");
 }

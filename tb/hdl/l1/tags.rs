@@ -89,7 +89,7 @@ impl Unit {
             tags: tags.collect(),
             dut: Tags::new(
                 &CacheGeometry { group: "l1", path: "l1", sets, ways },
-                (&config, false),
+                (&config, false, false),
                 index,
                 line_bits,
                 (1, false),
