@@ -7,7 +7,7 @@ use compiler::characterise::BypassTrafficModel;
 use compiler::solve::Method;
 use miette::Report;
 
-use super::replacement::{CacheCounts, PolicyRun};
+use super::replacement::PolicyRun;
 use super::{MEANS, NOTED, PAYS, geometric, in_words, join_names};
 use crate::chart::Chart;
 use crate::page::{Page, comma_separated};
@@ -261,15 +261,16 @@ fn lookups() -> Result<String, Report> {
 
 /// Adds tables of the hit rates in L1 and L2 to the page, by kernel and scheme.
 fn hit_rates(page: &mut Page, phase: &Phase, runs: &[Vec<PolicyRun>]) {
-    let caches: [(&str, fn(&PolicyRun) -> &CacheCounts); 2] = [("L1", |run| &run.l1), ("L2", |run| &run.l2)];
-    for (cache, of) in caches {
+    let counts = |run: &PolicyRun, cache: &str| if cache == "L1" { run.l1.hits() } else { run.l2.hits() };
+    for cache in ["L1", "L2"] {
         page.text(&format!(
             "Loads that find their line in the {cache} or in flight to it, in percent, and the cycles of the plain\n\
              machine."
         ));
         let head = ["kernel", "cycles"].into_iter().chain(SCHEMES.iter().map(|scheme| scheme.name)).collect::<Vec<_>>();
         let rows = phase.kernels.iter().enumerate().map(|(at, kernel)| {
-            let hits = runs.iter().map(|runs| of(&runs[at]).hits().map_or("-".to_owned(), |hits| format!("{hits:.1}")));
+            let hits =
+                runs.iter().map(|runs| counts(&runs[at], cache).map_or("-".to_owned(), |hits| format!("{hits:.1}")));
             [kernel.name.to_owned(), runs[0][at].cycles.to_string()].into_iter().chain(hits).collect()
         });
         page.table(&head, rows.collect(), 1);

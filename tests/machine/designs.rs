@@ -57,7 +57,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// - The Fermi hash requires 32 or 64 sets of 128-byte lines.
 /// - The sharing tracker cannot supply lines that the L2 recalls.
 /// - The contention test needs all lines that a warp accesses. On Southern Islands, it would see only those
-/// of half a warp.
+///   of half a warp.
 /// - Only the overlapped flow of the L2 can choose which data a miss fetches.
 /// - On a V100 and an H100, some ways of the L1 serve as shared memory, so the L1 must have enough ways.
 /// - Each link of a cluster leads to its own partitions, and two machines have only one partition.
