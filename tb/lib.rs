@@ -4,8 +4,8 @@
 //!
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|
-//! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] judges a policy of one's own |
 //! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] tests policies of other crates |
+//! | [`mshr_policy`] | tests of MSHR policies, also those of other crates                     |
 //! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
 //! | [`sm`]     | testbench of the SM core, and of warp schedulers of other crates         |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
@@ -17,8 +17,7 @@ pub mod kit;
 mod l1;
 mod l2;
 pub mod litmus;
-#[cfg(test)]
-mod mshr_policy;
+pub mod mshr_policy;
 mod noc;
 mod replacement;
 pub mod sm;

@@ -338,6 +338,7 @@ fn numbers(found: &LlmResults) -> Result<String, Report> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::replacement::CacheCounts;
     use super::*;
 
     fn results(cycles: impl Fn(usize, usize, usize, usize) -> u64) -> LlmResults {

@@ -135,7 +135,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
 }
 
 /// Machine presets and designs that together contain every hardware block and every scheme.
-const MACHINES: [&[&str]; 20] = [
+const MACHINES: [&[&str]; 21] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
     &["--machine", "southern-islands"],

@@ -44,7 +44,7 @@ struct Kept {
 
 #[typetag::serde(name = "new-partition")]
 impl Hooks for Kept {
-    fn ways(&self, sm: u8) -> WayMask {
+    fn ways(&self, sm: u8, _set: u32) -> WayMask {
         if sm == 0 { ways_from(0, self.kept) } else { ways_from(self.kept, self.ways.saturating_sub(self.kept)) }
     }
 
