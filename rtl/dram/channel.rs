@@ -248,9 +248,17 @@ impl DramChannel {
     }
 
     /// Reports an event to the checker, if there is one.
+    #[inline(always)]
     fn report(&mut self, event: impl FnOnce() -> ChannelEvent) {
+        if self.seen.is_some() {
+            self.record_event(&event());
+        }
+    }
+
+    #[inline(never)]
+    fn record_event(&mut self, event: &ChannelEvent) {
         if let Some(seen) = &mut self.seen {
-            seen.push(event());
+            seen.push(*event);
         }
     }
 
@@ -376,10 +384,8 @@ impl DramChannel {
             }
         }
         let slot = self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
-        if let Some(seen) = &mut self.seen {
-            let &DramRequest { write, burst, requester, .. } = request;
-            seen.push(ChannelEvent::Accepted { cycle: at.cycle(), slot, write, burst, requester });
-        }
+        let &DramRequest { write, burst, requester, .. } = request;
+        self.report(|| ChannelEvent::Accepted { cycle: at.cycle(), slot, write, burst, requester });
         if let Some(hooks) = self.scheduler.hooks_mut() {
             hooks.on_accept(at.cycle(), &self.queue.request(slot));
         }
