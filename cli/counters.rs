@@ -39,9 +39,9 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // The given name is matched in three ways, tried in order. It may be a whole key, the end of a key
-        // that sums over all units (such as all SMs), or the end of any key. The keys of single units are
-        // tried last, because a sum and its single units have the same names.
+        // A given name can match in three ways, tried in this order: as a whole key, as the end of a key that
+        // sums over all units (such as all SMs), or as the end of any key. The keys of single units come
+        // last, because they end like the keys of the sums.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -56,8 +56,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns every key of the statistics file. If several groups have the same keys, the dictionary lists these
-/// keys for one group only. This function returns them for each group.
+/// Returns every key of the statistics file. If several keys have the same subkeys, the dictionary lists them
+/// below one of these keys only. This function returns them below each.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
     for counter in dictionary::counters() {
@@ -66,9 +66,9 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key to `keys`. The field `like` of a counter may name another key that has the same subkeys. In
-/// this case, also adds these subkeys below `key`. They are not added if `key` lies inside the key that
-/// `like` names, since the recursion would not end.
+/// Adds a key to `keys`. If the field `like` of its counter names another key with the same subkeys, also
+/// adds these subkeys below `key`. If `key` itself lies inside the key that `like` names, the subkeys are not
+/// added: the recursion would not end.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));

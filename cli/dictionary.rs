@@ -20,7 +20,7 @@ pub struct Stall {
     pub reason: &'static str,
     /// Condition under which the unit stalls for this reason.
     pub meaning: &'static str,
-    /// Key of the counter of cycles in which the unit stalls for this reason.
+    /// Key of the counter that counts the cycles in which the unit stalls for this reason.
     pub counted: String,
 }
 

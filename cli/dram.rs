@@ -26,7 +26,7 @@ use warpsieve::run::{HostTime, Stopwatch, ratio};
 
 /// Maximum number of timing violations printed; further violations are only counted.
 const MAX_REPORTS: usize = 8;
-/// Value of the progress line at the end of the run; the line starts at 0.
+/// Position of the progress line when the run is complete; it starts at 0.
 const PROGRESS: u64 = 1_000_000;
 /// Length of the longest bar of the latency histogram, in characters.
 const BAR: u64 = 40;
@@ -152,9 +152,9 @@ impl Run<'_> {
                 let last = self.trace.last().map_or(0, |request| request.cycle);
                 let requests = self.trace.len() as u64;
                 // A request is offered to the DRAM when its cycle has come and all earlier requests are
-                // accepted. Both the cycle and the number of accepted requests can therefore delay the run.
-                // Its progress is the smaller of two fractions: the share of the trace's cycles that have
-                // passed, and the share of its requests that were accepted.
+                // accepted, so the run waits for the later of the two. Its progress is therefore the smaller
+                // of two fractions: the share of the trace's cycles that have passed, and the share of its
+                // requests that were accepted.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
                 let [taken, requests, cycle] = [taken, requests, cycle].map(format_thousands);

@@ -22,8 +22,8 @@ pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     let ExecArguments { emit, capability, simulation, program } = arguments;
     let resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let mut options = options(simulation)?;
-    // A run of a CUDA program cannot use checkpoints. The checkpoint options are passed on, since the device
-    // rejects them with the reason.
+    // A run of a CUDA program cannot use checkpoints. The checkpoint options are passed on all the same: the
+    // device rejects them and gives the reason.
     options.checkpoints.write = simulation.checkpoint.clone();
     options.checkpoints.resume = simulation.resume.clone();
     let [path, words @ ..] = &program[..] else { return Err(miette!("no program is given")) };

@@ -82,8 +82,8 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // An output that is a folder gets an error of its own. The comparison with the other files would
-            // report only that the folder contains one of them.
+            // An output that is a folder is rejected first, with an error that says so. The comparison below
+            // would report only that the folder contains another of the files.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",

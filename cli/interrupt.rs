@@ -25,7 +25,7 @@ pub(super) const STATUS_BASE: u8 = 128;
 /// Time after a signal during which a second signal is ignored. A single key press may cause two signals: one
 /// to the process, and one to its process group.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Time after a signal that running work gets to complete its partial results. The process should end within
+/// Time that running work gets after a signal to complete its partial results. The process should end within
 /// a second.
 const GRACE: Duration = Duration::from_millis(700);
 /// Time that is allowed for renaming files to their final names and for writing a checkpoint. Without the
@@ -146,7 +146,7 @@ fn end(signal: usize) -> ! {
 /// Makes a write beyond the limit on the file size fail with an error, as on a full disk. By default, the
 /// signal SIGXFSZ would end the process.
 pub(super) fn outlive_file_limit() {
-    // If this call fails, SIGXFSZ still ends the process, and the shell still shows the error by the exit
-    // status.
+    // If this call fails, SIGXFSZ still ends the process, and the exit status still tells the shell the
+    // cause.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -84,10 +84,11 @@ impl Exit {
     }
 }
 
-/// Runs the command that the arguments of this process give. `designs` are added to the built-in designs. A
-/// binary with user-defined schemes passes the designs that select these schemes. `soaks` returns the soak
-/// tests (long random tests) of the hardware, which are in `tb::soak::soaks`. The command adds the soak tests
-/// of its own file readers.
+/// Runs the command that the arguments of this process give.
+///
+/// `designs` are added to the built-in designs: a binary with user-defined schemes passes the designs that
+/// select these schemes. `soaks` returns the soak tests (long random tests) of the hardware, usually
+/// `tb::soak::soaks`. The command adds the soak tests of its own file readers.
 #[must_use]
 pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitCode {
     add_designs(designs);

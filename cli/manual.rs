@@ -1,4 +1,4 @@
-//! `warpsieve completions` and `warpsieve man`: generates shell completions and manual pages.
+//! `warpsieve completions` and `warpsieve man`: generate shell completions and manual pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ fn values_of_positions(command: &Command) -> String {
     lines.collect()
 }
 
-/// Names that shell completions offer. Each entry has the ids of arguments that accept the same names, and
-/// these names.
+/// Names that shell completions offer. Each entry has the ids of some arguments, and the names that all of
+/// these arguments accept.
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {

@@ -1,6 +1,6 @@
 //! `warpsieve new`: writes a crate for a user-defined scheme. The binary of the crate is the command
-//! `warpsieve` with the scheme added. The crate is a renamed copy of the scheme in `examples/new-scheme` that
-//! replaces the same policy of the machine.
+//! `warpsieve` with the scheme added. The crate starts as a renamed copy of a scheme in
+//! `examples/new-scheme`: the one that replaces the policy that the user names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -347,8 +347,8 @@ impl Template {
                     kept.push("pub mod scheme;");
                 }
             } else if line.starts_with("    Builtin {") {
-                // In the source of the example, each design ends with `},`. This text is at the end of the
-                // design's only line, or on a line of its own.
+                // Each design in the source of the example ends with `},`, either at the end of its only line
+                // or on a line of its own.
                 let is_end = |line: &str| line.trim_end().ends_with("},");
                 let mut design = vec![line];
                 while !design.last().is_some_and(|line| is_end(line)) {

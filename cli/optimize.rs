@@ -67,9 +67,9 @@ fn optimize_launch(
     interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// Kernels to optimize, with the measurements of their loads. The user selects if the loads are measured on
-/// the clocked machine or on caches without timing. If on the clocked machine, the third element has the
-/// measurements without timing, for comparison.
+/// Kernels to optimize, and the measurements of their loads. The user chooses where the loads are measured:
+/// on the clocked machine, or on caches without timing. After measurements on the clocked machine, the third
+/// element holds those without timing, for comparison.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profile(
@@ -208,8 +208,8 @@ fn loads(optimised: &Optimization<'_>, decisions: &[Decision]) -> String {
     columns(&LOADS, &decisions.iter().enumerate().map(row).collect::<Vec<_>>())
 }
 
-/// Returns a table of the loads that each method chooses to cache. It gives the saving that the graph
-/// predicts, and the L2 traffic measured on the caches.
+/// Returns a table with one row per method of choosing the loads to cache. It compares the saving that the
+/// graph predicts with the L2 traffic measured with these loads cached.
 fn methods(optimised: &Optimization<'_>, method: Method) -> String {
     let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
     let bytes = optimised.bypass_all_bytes;

@@ -69,8 +69,8 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     })
 }
 
-/// Returns the request for a machine, changed so that the machine has `needed` address bits, as many as a
-/// trace uses.
+/// Returns the request for a machine, with the address width set to `needed` bits, the width that a trace
+/// needs.
 pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
     request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
     request.sets.push(format!("addr_bits={needed}"));
@@ -149,7 +149,7 @@ fn report_results(
     Ok(judge(&report))
 }
 
-/// Returns the energy estimate of a run; `None` if the run did not count how often its structures were used.
+/// Returns the energy estimate of a run; `None` if the run did not count the uses of the hardware structures.
 fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<Energy>, Report> {
     let Some(activity) = Activity::of(report) else { return Ok(None) };
     let technology = Technology::built_in().into_diagnostic()?;

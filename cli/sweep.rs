@@ -50,8 +50,8 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // The sweep file may be missing only before a subcommand such as `slurm`, which the argument parser
-    // checks. There is no subcommand here, so the file is given.
+    // The argument parser lets the sweep file be missing only before a subcommand such as `slurm`. There is
+    // no subcommand here, so the file is given.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
@@ -119,7 +119,7 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 /// Returns the jobs that have a cached result, and those that can run on their machine.
 ///
 /// # Errors
-/// Fails if a machine rejects some jobs, unless rejected jobs may be skipped.
+/// Returns an error if a machine rejects some jobs, unless rejected jobs may be skipped.
 fn look_up<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
     let all = jobs.len();
     let all = format_count(all as u64, "run", "runs");

@@ -15,9 +15,9 @@ use super::{Exit, output};
 
 /// Interval between two checks of the running calls.
 const POLL_PERIOD: Duration = Duration::from_secs(1);
-/// Number of checks after which a call that is still running is taken to be endless. Even a slow computer
-/// executes thousands of calls per second. The limit counts checks instead of seconds, since a stopped
-/// process (SIGSTOP) makes no checks.
+/// Number of checks after which a call that is still running is taken to be endless: even a slow computer
+/// completes thousands of calls per second. The limit counts checks instead of seconds, because no check
+/// takes place while the process is stopped (SIGSTOP).
 const MAX_POLLS: u32 = 10;
 
 /// Starts the thread that watches the calls of scheme functions in this process.

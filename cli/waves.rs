@@ -67,13 +67,14 @@ fn cycles(picoseconds: u64, core_mhz: u64) -> String {
     format!("{:.1}", picoseconds as f64 * core_mhz as f64 / 1e6)
 }
 
-/// Returns the time from `from` to `to`, during which a request stayed at one port or queue, in core cycles.
+/// Returns how long a request stayed at one port or queue, in core cycles; `to` is `None` if it was still
+/// there when the waveform ended.
 fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
     to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
 }
 
-/// Returns a table of the ports, queues and stages at which a line, instruction or warp was seen. Each row is
-/// an interval in core cycles.
+/// Returns a table of the ports, queues and stages at which a line, instruction or warp was seen. Each row
+/// gives one of these places, with the start and length of the stay in core cycles.
 fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();

@@ -143,11 +143,11 @@ pub enum Function {
         /// Number of index bits: 5 for 32 sets, 6 for 64 sets.
         bits: u32,
     },
-    /// Any other index function, which a policy module supplies as a function pointer.
+    /// Index function other than those above. A policy module supplies it.
     By(By),
 }
 
-/// Index function that a policy module supplies as a function pointer.
+/// Index function that a policy module supplies: a function pointer with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct By {
     /// Number of index bits, 0 to 12.
@@ -166,8 +166,8 @@ impl PartialEq for By {
 
 impl Eq for By {}
 
-/// Configuration of an index function. The `kind` key of the configuration selects the function, with the
-/// same names as in the hardware model.
+/// Configuration of an index function. The key `kind` names the function as in the configuration of the
+/// hardware model.
 #[typetag::deserialize(tag = "kind")]
 pub trait IndexScheme: fmt::Debug {
     /// Returns the function for an index of `bits` bits, and the number of low address bits on which the

@@ -51,8 +51,8 @@ pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_w
 /// Maximum number of threads per CTA, a limit of the PTX target.
 pub const MAX_THREADS: u64 = 1024;
 
-/// Maximum number of register and constant values, summed over all threads of a CTA; together they take 512
-/// MiB. The limit of the modeled machine is far lower: 255 words per thread.
+/// Maximum number of register and constant values in all threads of a CTA, which together occupy 512 MiB. The
+/// modeled machine has a far lower limit: 255 words per thread.
 const MAX_VALUES: usize = 1 << 26;
 
 /// Kernel launch: the program together with its launch parameters.

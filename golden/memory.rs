@@ -33,8 +33,8 @@ impl Buffer {
     }
 }
 
-/// True if an address is a multiple of the access size. Kernels only use access sizes that are powers of two.
-/// For these sizes, a mask replaces the slower division.
+/// True if an address is a multiple of the access size. For powers of two, the only sizes that kernels use, a
+/// mask replaces the slower division.
 #[inline]
 fn is_aligned(address: u64, bytes: u32) -> bool {
     let bytes = u64::from(bytes.max(1));

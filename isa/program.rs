@@ -86,8 +86,8 @@ pub struct Program {
     pub min_ctas: Option<u32>,
 }
 
-/// Limits on the launches of a kernel, from its directives. If a launch violates a limit, a check returns the
-/// legal shape and the directive.
+/// Limits on the launches of a kernel, from its directives. The functions that check a launch return the
+/// legal shape, and the directive that sets the limit, if the launch violates it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchLimits {
     /// The only legal shape of a CTA in threads, from `.reqntid`.
@@ -102,7 +102,7 @@ impl LaunchLimits {
     /// Checks the shape of the CTAs of a launch.
     ///
     /// # Errors
-    /// Returns the legal shape, and the directive that the launch violates.
+    /// Returns an error if the launch violates a directive: the legal shape, and the directive.
     pub fn check_block(&self, block: [u32; 3]) -> Result<(), (String, &'static str)> {
         if let Some(required) = self.required_block
             && block != required
@@ -121,7 +121,7 @@ impl LaunchLimits {
     /// Checks the shape of the grid of a launch.
     ///
     /// # Errors
-    /// Returns the legal shape, and the directive that the launch violates.
+    /// Returns an error if the launch violates a directive: the legal shape, and the directive.
     pub fn check_grid(&self, grid: [u32; 3]) -> Result<(), (String, &'static str)> {
         let Some(cluster) = self.cluster else { return Ok(()) };
         match grid.iter().zip(cluster).all(|(&ctas, extent)| ctas.is_multiple_of(extent.max(1))) {
@@ -131,7 +131,7 @@ impl LaunchLimits {
     }
 }
 
-/// Operand that depends on an address of the module's data, so that the address must be added to it.
+/// Operand to which an address of the module's data must be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
     /// Pc of the instruction.
@@ -415,7 +415,7 @@ pub enum Op {
     },
     /// Barrier with operands. `srcs[0]` is the barrier number (modulo 16). `srcs[1]` is the number of
     /// participating threads; if it is `None`, all threads of the CTA participate. `srcs[2]` is the predicate
-    /// of a reduction, whose result goes to `dsts[0]`. As at [`Op::Barrier`], a warp arrives as a whole; it
+    /// of a reduction, whose result goes to `dsts[0]`. As with [`Op::Barrier`], a warp arrives as a whole; it
     /// always counts as 32 threads.
     BarrierWith(BarrierKind),
     /// Exit of the thread.
@@ -437,7 +437,7 @@ pub enum BarrierKind {
     All,
     /// Arrives, waits, and returns a predicate that is true if `srcs[2]` is true in any thread.
     Any,
-    /// Arrives, waits, and returns in 32 bits the number of threads in which `srcs[2]` is true.
+    /// Arrives, waits, and returns the number of threads in which `srcs[2]` is true, as a 32-bit number.
     Count,
 }
 

@@ -402,8 +402,8 @@ impl Layout {
 /// numbers as those of D.
 ///
 /// The operands `srcs` are two registers each of A, B and C, and `dsts` are two registers of D; an unused
-/// register is `None`. If the elements are `.f64`, the step has one register of 64 bits of each matrix, the
-/// first of its two.
+/// register is `None`. If the elements are `.f64`, a register has 64 bits, and the step uses only the first
+/// of the two registers of each matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOp {
     /// Form of the product to which the step belongs.
@@ -419,8 +419,9 @@ pub struct TensorOp {
     /// Numbers of the registers of C that the step reads. The step writes the registers of D with the same
     /// numbers.
     pub c: [Option<u8>; 2],
-    /// Number of multiplications of `.f16` factors that take as long as the step. It determines the latency,
-    /// and is the number of multiplications in the step unless its factors have 64 bits or less than 8.
+    /// Duration of the step, as the number of multiplications of `.f16` factors that take equally long. It
+    /// determines the latency. Unless the factors have 64 bits or less than 8, it is the number of
+    /// multiplications in the step.
     pub multiplications: u16,
 }
 
@@ -449,9 +450,9 @@ impl Form {
 
     /// Returns the number of multiplications of `.f16` factors that take as long as `count` multiplications
     /// of this form. An A100 multiplies `.f16` factors 16 times as fast as `.f64` factors: 312 and 19.5
-    /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). It multiplies 4-bit integers twice as fast as 8-bit
-    /// ones, and single bits eight times as fast: 1,248, 4,992 and 624 TOPS. Here, 8-bit integers take as
-    /// long as `.f16` factors.
+    /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). Compared with 8-bit integers (624 TOPS), it multiplies
+    /// 4-bit integers twice as fast (1,248 TOPS), and single bits eight times as fast (4,992 TOPS). Here,
+    /// 8-bit integers take as long as `.f16` factors.
     fn duration(&self, count: u32) -> u16 {
         match self.factor_bits {
             64 => (16 * count) as u16,
@@ -544,7 +545,7 @@ impl Tiling {
         Layout { element, element_bits, lane }
     }
 
-    /// Number of m8n8k4 products, one after another, in which all columns of A are used.
+    /// Number of m8n8k4 products that together use all columns of A. They are computed one after another.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.extent[2] / SLICE)
@@ -558,8 +559,8 @@ pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
     &FORMS[2 * at[0] + at[1]]
 }
 
-/// Returns a step in place of a matrix instruction of a trace. It has the given number of multiplications,
-/// which determines its timing; its other fields have no meaning.
+/// Returns a step that stands for a matrix instruction of a trace. Only its number of multiplications has a
+/// meaning: it determines the timing.
 #[must_use]
 pub fn recorded_step(multiplications: u16) -> TensorOp {
     let none = [None; 2];

@@ -86,7 +86,8 @@ fn no_step_wants_more_than_two_registers_of_a_matrix() {
             }
             let [m, n, k] = form.extent.map(u32::from);
             let all: u32 = steps.iter().map(|step| u32::from(step.multiplications)).sum();
-            // Two 4-bit factors, or eight single bits, take the time of one of 8 bits.
+            // Two products of 4-bit factors, or eight of single bits, take as long as one of 8-bit
+            // factors.
             let per_8_bits = 8 / u32::from(form.factor_bits.min(8));
             assert_eq!(all * per_8_bits, u32::from(form.products) * m * n * k, "{} {sum:?}", form.shape);
         }
@@ -116,7 +117,7 @@ fn every_product_of_doubles_is_in_one_step() {
         }
         let [m, n, k] = form.extent.map(u32::from);
         assert_eq!(found.len() as u32, m * n * k, "{}", form.shape);
-        // An A100 takes 16 times as long as for `.f16` factors.
+        // On an A100, products of `.f64` factors take 16 times as long as those of `.f16` factors.
         let all: u32 = steps.iter().map(|step| u32::from(step.multiplications)).sum();
         assert_eq!(all, 16 * m * n * k, "{}", form.shape);
         // The columns of A are added in ascending order.

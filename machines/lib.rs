@@ -1,7 +1,7 @@
 //! Machines and designs that are built into the program, so that a command can name them in any working
 //! folder. `build.rs` embeds every TOML file of this folder and of `designs`.
 
-/// Embedded file of `machines/` or `machines/designs/`.
+/// File of `machines/` or `machines/designs/` that is embedded in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// Name of the machine or design on the command line.

@@ -54,7 +54,7 @@ mod tests {
     fn ranks_correlate_as_their_orders_do() {
         assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
         assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
-        // The second series has its two highest ranks exchanged, so the rank differences are 0, 0, 1 and 1.
+        // In the second series, the two highest ranks are swapped, so the rank differences are 0, 0, 1 and 1.
         // By Spearman's formula, the correlation of the four pairs is 1 - 6 x 2 / (4 x 15) = 0.8.
         let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
         assert!((changed - 0.8).abs() < 1e-12, "{changed}");

@@ -129,11 +129,11 @@ const APART: f64 = 3.0;
 const TICKS: usize = 7;
 /// Maximum number of decimal places of tick labels.
 const MAX_PLACES: usize = 6;
-/// Height of the plot area in points, for two kinds of pictures: those with a given width, and those of
-/// natural width.
+/// Height of the plot area in points: first for pictures of a given width, then for pictures whose width
+/// follows from the number of groups and series.
 const HEIGHT: (f64, f64) = (118.0, 190.0);
-/// Four natural widths in points: minimum and maximum width of the plot area, gap between the bars of two
-/// groups, and width of a bar.
+/// Lengths in points from which the width of a picture follows if it is not given: minimum and maximum width
+/// of the plot area, gap between the bars of two groups, and width of a bar.
 const WIDTH: (f64, f64, f64, f64) = (330.0, 900.0, 8.0, 6.0);
 /// Maximum width of the name of a group.
 const NAME: f64 = 150.0;
@@ -473,9 +473,9 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns the number of decimal places that all tick labels share. Returns `None` if each label has as many
-/// decimal places as its own value needs. This is so if all ticks are below 10 and can be distinguished with
-/// two decimal places.
+/// Returns the number of decimal places that all tick labels share: if a tick is 10 or more, or if two
+/// decimal places are too few for some tick. Otherwise returns `None`: each label then has as many decimal
+/// places as its own value needs.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {

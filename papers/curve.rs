@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use super::chart::{format_tick, places};
 use warpsieve::text::format_thousands;
 
-/// Step plot of a metric over the intervals of the horizontal axis.
+/// Step plot: one value of a metric for each interval of the horizontal axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// Title of the plot.
@@ -20,7 +20,7 @@ pub struct Curve {
     pub across: String,
     /// Intervals in ascending order: start, end, and value, which is `None` if unknown.
     pub steps: Vec<(f64, f64, Option<f64>)>,
-    /// Lower limit for the upper end of the vertical axis. Larger values move this end further up.
+    /// The vertical axis extends at least to this value. It extends further if the metric has larger values.
     pub top: f64,
 }
 

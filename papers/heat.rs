@@ -345,8 +345,8 @@ mod tests {
         let values = (0..20).map(|at| Some(1.05 + 0.04 * f64::from(at))).collect();
         let maps = vec![("a".to_owned(), values)];
         let svg = HeatMaps { unit: "x".to_owned(), across, down, maps, are_ratios: true }.picture(Width::Single).svg();
-        // The tick labels 1 and 2 may occur only at the color bar. No field may contain a text of a single
-        // digit.
+        // No field may contain just one digit. The texts "1" and "2" may each occur once, as tick labels of
+        // the color bar.
         assert!(["1", "2"].iter().all(|digit| svg.matches(&format!("\n{digit}\n")).count() <= 1), "{svg}");
     }
 

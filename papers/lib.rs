@@ -143,7 +143,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the path of a kernel's launch file in a problem size, or in the size `small` in quick mode.
+    /// Returns the path of a kernel's launch file for the given problem size, or for the size `small` in
+    /// quick mode.
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
         self.kernels.join(kernel).join(size)

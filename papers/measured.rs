@@ -31,7 +31,7 @@ pub enum WorkloadFile {
 /// interrupted run is not.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RunMeasurement {
-    /// Report of the run, without large data and data about the computer.
+    /// Report of the run, without its large parts and without data about the computer.
     pub report: RunReport,
     /// Area of the simulated machine in mm2.
     pub mm2: f64,

@@ -58,8 +58,8 @@ struct StoredEntry {
     value: Box<RawValue>,
 }
 
-/// Maximum number of characters of a launch file's name that the name of a result file contains. A launch
-/// file's path may include any number of parameter values, such as `n=100,m=64`.
+/// Number of characters to which the name of a launch file is shortened in the name of a result file. A
+/// launch file's path may include any number of parameter values, such as `n=100,m=64`.
 const MAX_NAME: usize = 64;
 
 impl Input {

@@ -55,7 +55,7 @@ impl Failure {
         Self { kind, text: limit::render(error, GraphicalTheme::none()) }
     }
 
-    /// Formats an error of a run. `kind` is the kind of an error in the input.
+    /// Formats an error of a run. `kind` is the kind of exception to use if the error is in the input.
     pub fn of_run(kind: Kind, error: &RunError) -> Self {
         let kind = match error {
             RunError::Launch(_) | RunError::Trace(_) | RunError::Input { .. } => kind,

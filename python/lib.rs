@@ -27,7 +27,7 @@ use errors::{Failure, Kind};
 use result::LaunchResult;
 use worker::Worker;
 
-/// Name of the host program in messages.
+/// Name of the calling program, for messages of the simulator.
 const PROGRAM: &str = "python";
 
 /// Simulated machine with its device memory and loaded modules.
@@ -223,7 +223,7 @@ impl Machine {
         Ok(LaunchResult::new(Path::new("all launches").to_owned(), self.resolved.clone(), report))
     }
 
-    /// Completes all output files, ends the machine, and returns the statistics of all launches.
+    /// Completes all output files, closes the machine, and returns the statistics of all launches.
     fn close(&self, py: Python<'_>) -> PyResult<Option<LaunchResult>> {
         let report = self.worker.finish(py)?;
         let path = Path::new("all launches");

@@ -18,8 +18,8 @@ use crate::errors::{Failure, Kind};
 
 /// Interval at which Python's signals are polled while a call waits.
 const POLL: Duration = Duration::from_millis(50);
-/// Time that a launch gets to end after a signal. In a checked launch, the functional interpreter may take
-/// longer. Python then continues without waiting for the launch to end.
+/// Time that Python waits for a launch to end after a signal. A checked launch may take longer to end,
+/// because the functional interpreter may be at work; Python then goes on without it.
 const GRACE: Duration = Duration::from_millis(500);
 /// Stack size of the thread in bytes, as large as that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -70,8 +70,8 @@ impl Worker {
             let done = catch_panic(|| work(device));
             interrupt.store(0, Ordering::Relaxed);
             let broken = done.as_ref().err().map(|text| Failure::new(Kind::Internal, text));
-            // If a signal ended the call, no Python thread waits for the result anymore, and sending it
-            // fails.
+            // If a signal ended the call, no Python thread waits for the result anymore. `send` then returns
+            // an error, which is ignored.
             let _ = to.send(done.unwrap_or_else(|text| Err(Failure { kind: Kind::Internal, text })));
             broken.map_or(Ok(()), Err)
         };
@@ -79,7 +79,7 @@ impl Worker {
         self.wait(py, from)
     }
 
-    /// Completes the outputs and ends the machine. Returns `None` if it has been closed before.
+    /// Completes the outputs and closes the machine. Returns `None` if it has been closed before.
     pub fn finish(&self, py: Python<'_>) -> PyResult<Option<RunReport>> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(requests) = requests else { return Ok(None) };

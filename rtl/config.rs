@@ -40,8 +40,8 @@ impl Side {
 }
 
 impl Violation {
-    /// Reports the violation at the field of the rule for which `rank` returns the highest value. If several
-    /// fields have this value, reports it at the first of them.
+    /// Reports the violation at the field of the rule for which `rank` returns the highest value, or at the
+    /// first of these fields if several have this value.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -117,8 +117,8 @@ impl Rules {
     }
 
     /// Requires that `whole` is at least the sum of `parts`. Each part is given as a name, a value, and the
-    /// number of times that the value is added. All values were rounded up before. With `n` values in the
-    /// sum, the sum may therefore exceed `whole` by up to `n - 1`.
+    /// number of times that the value is added. Values that are durations have been rounded up to whole
+    /// cycles, so a sum of `n` values may exceed `whole` by up to `n - 1`.
     pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
         let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
         let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);

@@ -42,7 +42,7 @@ pub struct HookCall {
 #[derive(Debug, Default)]
 pub struct Numbers(Cell<u64>);
 
-/// List of the hooks of all schemes of which a hook was ever called. The number of a hook is its position in
+/// Hooks of all schemes of which at least one hook has been called. The number of a hook is its position in
 /// the list, counted from 1.
 static HOOKS: Mutex<Vec<Hook>> = Mutex::new(Vec::new());
 /// Threads that have called a hook; entries of finished threads are removed when a new thread is registered.
@@ -80,8 +80,8 @@ fn register_thread() -> Arc<Thread> {
 }
 
 impl Numbers {
-    /// Calls `work`, which executes the hook number `hook` in `names`, and records the call until `work`
-    /// returns. `names` lists all hooks of the scheme.
+    /// Calls `work`, which executes one hook, and records the call until `work` returns. `names` lists all
+    /// hooks of the scheme; `hook` is the position of this hook in `names`.
     #[inline]
     pub fn call<R>(
         &self,

@@ -28,8 +28,8 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// Returns the second argument of [`mix`] for a word number: bits 32 to 47 of the number, as the upper half
-/// of the result.
+/// Returns the argument `high` of [`mix`] for a word number: bits 32 to 47 of the number, shifted to the
+/// upper half of the argument.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000

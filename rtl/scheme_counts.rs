@@ -74,14 +74,14 @@ enum Recorded {
 }
 
 impl SchemeCounts {
-    /// Collects the counters that `list` passes to its argument. Groups without counters are omitted.
+    /// Collects the counters that the function `list` reports to the reader it is given. Records groups that
+    /// the configuration lacks as absent, without their counters, and omits empty groups.
     #[must_use]
     pub fn of(list: impl FnOnce(&mut dyn CounterReader)) -> Self {
         Self::collect(false, list)
     }
 
-    /// Collects the counters that `list` passes to its argument, including those of groups that are absent in
-    /// the configuration of the scheme.
+    /// Like [`Self::of`], but also collects the counters of the groups that the configuration lacks.
     #[must_use]
     pub fn all(list: impl FnOnce(&mut dyn CounterReader)) -> Self {
         Self::collect(true, list)

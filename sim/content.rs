@@ -33,7 +33,7 @@ pub enum Content {
     Llvm,
     /// NumPy file with one array.
     Npy,
-    /// ZIP archive, such as a file of several arrays.
+    /// ZIP archive, such as a NumPy file with several arrays.
     Zip,
     /// Instruction trace of a kernel.
     Trace,

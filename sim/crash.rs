@@ -67,8 +67,7 @@ fn install_hook() {
     }));
 }
 
-/// Formats a call of one of a scheme's functions (hooks) for the message about an error that occurred during
-/// the call.
+/// Describes a call of one of a scheme's functions (hooks), for the message about an error in this call.
 #[must_use]
 pub fn format_hook_call(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)

@@ -71,7 +71,8 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
 }
 
-/// Finds the list of kernels in the folder of a trace, by the two file names that Accel-Sim uses for it.
+/// Finds the list of kernels in the folder of a trace. Accel-Sim uses two file names for the list; the
+/// first that exists is returned.
 fn list_of_trace(folder: &Path) -> Option<PathBuf> {
     let list = ["kernelslist.g", "kernelslist"].map(|name| folder.join(name));
     list.into_iter().find(|list| list.is_file())

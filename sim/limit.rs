@@ -14,9 +14,9 @@ use miette::{
 
 /// Maximum number of entries of a list that are printed.
 const SHOWN: usize = 20;
-/// Number of bytes of a line that an excerpt shows before the reported position. `BEHIND` is the number of
-/// bytes from this position on. Few terminals are wider than their sum. The renderer also draws a mark below
-/// the position, and the width of this mark must fit in 16 bits.
+/// Maximum number of bytes of a line that an excerpt shows: `AHEAD` before the reported position, and
+/// `BEHIND` from this position on. Few terminals are wider than their sum. Below the position, the renderer
+/// draws a mark, whose width must fit in 16 bits.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt that shows a multi-line value.
@@ -52,7 +52,7 @@ fn more(entries: usize, what: &str) -> Option<String> {
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
 }
 
-/// Error report that is limited to what can be printed. It contains only the first problems, shortened
+/// Shortened copy of an error report, which is safe to print. It contains only the first problems, shortened
 /// messages, and excerpts of a few columns around the reported position. It contains no terminal control
 /// characters.
 pub struct LimitedReport {
@@ -196,8 +196,9 @@ impl Diagnostic for LimitedReport {
 /// Excerpt of a source text: the lines around a reported position that are displayed.
 struct Excerpt {
     name: Option<String>,
-    /// Line number of the reported position, counted from 0. The next two fields, also counted from 0, are
-    /// the column of that position and the number of the first line of the excerpt.
+    /// Line number of the reported position, counted from 0. The next fields are also counted from 0:
+    /// `column` is the column of the position, and `first_line` is the number of the first line of the
+    /// excerpt.
     line: usize,
     column: usize,
     first_line: usize,

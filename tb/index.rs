@@ -58,15 +58,15 @@ fn every_irreducible_polynomial_of_degree_1_to_12_gives_the_remainder_of_the_div
         }
         checked += 1;
     }
-    // There are 747 irreducible polynomials of these degrees. The polynomial x is not legal as an index
+    // There are 747 irreducible polynomials of the tested degrees. The polynomial x is not legal as an index
     // function, so 746 remain.
     assert_eq!(checked, 746);
 }
 
 #[test]
 fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
-    // Row r of the published figure holds the addresses 8r to 8r+7. Column c holds the addresses that map to
-    // set c.
+    // Row r of the figure in the paper holds the addresses 8r to 8r+7. Column c holds the addresses that map
+    // to set c.
     const FIGURE: [[u64; 8]; 8] = [
         [0, 4, 2, 6, 1, 5, 3, 7],
         [13, 9, 15, 11, 12, 8, 14, 10],

@@ -109,7 +109,7 @@ struct State {
     done: Vec<u16>,
     /// Values that each memory location has had, from oldest to current.
     versions: Vec<Vec<u32>>,
-    /// Index in `versions` of the value that each thread stored last, by thread and location.
+    /// For each thread and memory location, the index in `versions` of the value that the thread stored last.
     own: Vec<[usize; LOCATIONS]>,
     read: Vec<Vec<Option<u32>>>,
 }

@@ -45,12 +45,13 @@ pub fn twin(config: &MshrPolicyConfig) -> Option<Box<dyn MshrPolicy>> {
 /// Number of requesters of the MSHR in [`find_difference`].
 const REQUESTERS: u32 = 5;
 
-/// Plays random allocations, merges, fills and prefetches on a policy, and compares each of its answers with
+/// Sends random allocations, merges, fills and prefetches to a policy, and compares each of its answers with
 /// that of its golden model. The MSHR has `entries` entries, in each of which `merges` accesses can wait.
 /// Returns the numbers of refused allocations and merges; 0 if the policy refuses nothing.
 ///
 /// # Errors
-/// At the first answer that differs, with an explanation; also if the policy has no golden model.
+/// Returns an error if an answer of the policy differs, with an explanation of the first one, or if the
+/// policy has no golden model.
 pub fn find_difference(config: &MshrPolicyConfig, [entries, merges]: [u32; 2], seed: u64) -> Result<[u32; 2], String> {
     let scheme: Box<dyn TwinScheme> = warpsieve::check::twin::twin(config)?;
     let mut refused = [0; 2];
@@ -84,7 +85,7 @@ pub fn find_difference(config: &MshrPolicyConfig, [entries, merges]: [u32; 2], s
         let requester = random.below(REQUESTERS.into()) as u8;
         let request = MshrRequest { requester, line: step };
         match &mut mshr[number] {
-            // A prefetch allocates the entry, of which the policy is not told.
+            // A prefetch allocates the entry. The policy is not notified of it.
             None if random.percent(10) => {
                 mshr[number] = Some((step, VecDeque::new(), false));
                 golden.allocate((step, 0), None);
@@ -124,7 +125,7 @@ pub fn find_difference(config: &MshrPolicyConfig, [entries, merges]: [u32; 2], s
     Ok(refused)
 }
 
-/// Creates the hardware of a policy for an L1D; `None` if it refuses nothing.
+/// Creates the hardware of a policy for an L1D; `None` if the policy refuses nothing.
 fn hardware(config: &MshrPolicyConfig, entries: u32, merges: u32) -> Option<Box<dyn Hooks>> {
     config.hardware(&MshrInfo { level: Level::L1d, path: "l1", entries, merges, requesters: REQUESTERS })
 }

@@ -27,8 +27,8 @@ use crate::kit::Random;
 /// that use set dueling need at least eight sets.
 pub fn policies(sets: u32, has_pc: bool) -> Vec<ReplacementConfig> {
     let ship = |signature| ShipConfig { signature, bits: 6 }.into();
-    // With these short tags and this short history, even short runs have different lines with equal tags, and
-    // lines that drop out of the history.
+    // The tags and the history are so short that lines with equal tags, and lines that drop out of the
+    // history, occur even in short runs.
     let hawkeye =
         |signature| HawkeyeConfig { signature, bits: 6, sampled_sets: sets.min(4), history: 4, tag_bits: 5 }.into();
     let mut policies: Vec<ReplacementConfig> = vec![

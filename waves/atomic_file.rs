@@ -111,7 +111,7 @@ impl Scratch {
     /// Creates a folder in the system's temporary directory.
     ///
     /// # Errors
-    /// Fails if the folder cannot be created, or if the process is about to exit.
+    /// Returns an error if the folder cannot be created, or if the process is about to exit.
     pub fn new() -> io::Result<Self> {
         Self::of(TempDir::new)
     }
@@ -119,7 +119,7 @@ impl Scratch {
     /// Creates a folder inside another folder.
     ///
     /// # Errors
-    /// Fails if the folder cannot be created, or if the process is about to exit.
+    /// Returns an error if the folder cannot be created, or if the process is about to exit.
     pub fn within(folder: &Path) -> io::Result<Self> {
         Self::of(|| TempDir::new_in(folder))
     }

@@ -30,7 +30,7 @@ impl Format {
     /// Returns the format for the extension of a file name.
     ///
     /// # Errors
-    /// Fails if the extension is neither `.vcd` nor `.fst`.
+    /// Returns an error if the extension is neither `.vcd` nor `.fst`.
     pub fn of(path: &Path) -> Result<Format, UnknownFormat> {
         path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().parse()
     }
@@ -70,7 +70,7 @@ impl Dump<AtomicFile> {
     /// Writes the remaining data, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
-    /// Fails if the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn finish(self) -> io::Result<PathBuf> {
         self.into_inner()?.commit()
     }
@@ -80,7 +80,7 @@ impl<W: Write + Seek> Dump<W> {
     /// Starts a dump of the selected signals.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn new(
         out: W,
         format: Format,
@@ -113,7 +113,7 @@ impl<W: Write + Seek> Dump<W> {
     /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn into_inner(self) -> io::Result<W> {
         match self {
             Dump::Vcd(dump) => dump.into_inner(),

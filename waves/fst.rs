@@ -53,7 +53,7 @@ impl<W: Write + Seek> FstWriter<W> {
     /// Writes the header: the selected signals and the scopes that contain them.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<FstWriter<W>> {
         let header = Header::write(&mut out, tree, selection, timescale)?;
         let mut numbers = vec![0; tree.len()];
@@ -89,7 +89,7 @@ impl<W: Write + Seek> FstWriter<W> {
     /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// Fails if the output cannot be written, now or earlier.
+    /// Returns an error if the output cannot be written, now or earlier.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.check()?;
         // An FST section must contain at least one time other than 0.

@@ -61,7 +61,7 @@ impl History {
     /// Writes the history to another sink: first the state at the oldest time, then the changes.
     ///
     /// # Errors
-    /// Fails if the other sink fails.
+    /// Returns an error if the other sink fails.
     pub fn replay(mut self, to: &mut impl Sink) -> io::Result<()> {
         let Some((first, _)) = self.steps.front().copied() else { return Ok(()) };
         self.fold();

@@ -256,8 +256,8 @@ impl Selection {
         self.chosen[id.index()] = true;
     }
 
-    /// Selects all signals that at least one of the globs selects. Each glob must match something: a
-    /// misspelled name is an error and does not merely make the dump smaller.
+    /// Selects all signals that at least one of the globs matches. Each glob must match at least one signal,
+    /// so a misspelled name is an error and does not merely make the dump smaller.
     pub fn new(tree: &Tree, globs: &[Glob]) -> Result<Selection, NoMatch> {
         let mut chosen = vec![false; tree.len()];
         for glob in globs {

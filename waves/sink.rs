@@ -14,26 +14,26 @@ pub trait Sink {
     /// Advances to a later time.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     fn time(&mut self, now: u64) -> io::Result<()>;
 
     /// Records the value of a signal of at most 64 bits. If the value has not changed, writes nothing.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()>;
 
     /// Records the value of a signal of any width, given as 64-bit words, least significant word first.
     /// Unused bits of the last word must be 0.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()>;
 
     /// Records the value of a signal, given as whole bytes, least significant byte first.
     ///
     /// # Errors
-    /// Fails if the output cannot be written.
+    /// Returns an error if the output cannot be written.
     fn sample_bytes(&mut self, id: SignalId, bytes: &[u8]) -> io::Result<()> {
         let mut value = [0; words(MAX_WIDTH)];
         for (word, chunk) in value.iter_mut().zip(bytes.chunks(8)) {

@@ -28,7 +28,7 @@ enum Comparison {
     AtLeast,
 }
 
-/// Comparison of a trigger. It holds if at least one of its signals has a value that satisfies it.
+/// Condition of a trigger: at least one of the signals has a value that satisfies the comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,
@@ -58,7 +58,7 @@ pub struct TriggerError {
     problem: String,
 }
 
-/// Word of the trigger's text, preceded by the offset in bytes at which it starts.
+/// Offset in bytes at which a word of the trigger's text starts, and the word.
 type Word<'t> = (usize, &'t str);
 
 /// Operator that joins two comparisons.
@@ -98,7 +98,7 @@ impl Trigger {
     /// Parses a trigger for the signals of this tree.
     ///
     /// # Errors
-    /// Fails if the text has the wrong form, or names a signal or a state that does not exist.
+    /// Returns an error if the text has the wrong form, or names a signal or a state that does not exist.
     pub fn parse(text: &str, tree: &Tree) -> Result<Trigger, TriggerError> {
         let refuse = |at: usize, problem: String| TriggerError {
             text: text.to_owned(),

@@ -48,7 +48,7 @@ impl Timescale {
         Timescale { count, unit }
     }
 
-    /// Returns the exponent `e` if one time unit lasts 10^e seconds.
+    /// Returns the exponent `e` such that one time unit lasts 10^e seconds.
     pub(crate) fn exponent(self) -> i8 {
         let unit = match self.unit {
             TimeUnit::S => 0,
@@ -222,7 +222,8 @@ impl<W: Write> VcdWriter<W> {
         self.flushed + self.used as u64
     }
 
-    /// True if a value has been written at the current time. Always true at the first time.
+    /// True if a value has been written at the current time, or if the current time is the first one of the
+    /// dump.
     pub fn has_changed(&self) -> bool {
         matches!(self.phase, Phase::Stamped | Phase::Initial)
     }

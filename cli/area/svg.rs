@@ -14,8 +14,8 @@ const TOP: f64 = 30.0;
 /// Number of columns in the chart, one per level of the tree of hardware blocks.
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
-/// Minimum height of a drawn box, in SVG units. If a box is less high than a line of text (`LINE`), its name
-/// is not drawn.
+/// Minimum height of a drawn box, in SVG units. A box lower than `LINE`, the height of a line of text, is
+/// drawn without its name.
 const MIN_HEIGHT: f64 = 0.5;
 const LINE: f64 = 13.0;
 

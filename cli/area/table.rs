@@ -91,8 +91,8 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     ]
 }
 
-/// Returns a text with the area that the machine needs in addition to its area under design `against`. This
-/// extra area is also given in percent of the area of all L1s, and in percent of the area of a real chip.
+/// Compares the machine with design `against`, as a text. Gives the differences in area and leakage, and the
+/// extra area also in percent of all L1s and in percent of a real chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
@@ -100,8 +100,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
         return format!("no difference from {against}\n");
     }
     let chip = technology.chip();
-    // Total area of the L1s in the machine with design `against`. The extra area is given in percent of this
-    // total.
+    // Total area of all L1s in the machine with design `against`: the 100 % for the extra area.
     let mut l1 = 0.0;
     tree.walk(&mut |_, block| {
         if block.block == "l1" {

@@ -18,8 +18,8 @@ pub fn table(root: &Path) -> io::Result<String> {
     for path in paths {
         let text = fs::read_to_string(root.join(&path))?;
         let header: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
-        // Two kinds of code that implement the trait `Block` are not hardware: code in tests, and the
-        // external ends of links in `rtl/machine`.
+        // Two groups of files implement the trait `Block` without being hardware sources: tests, and
+        // `rtl/machine`, which only wraps the blocks of other folders.
         let is_hardware = !path.ends_with("/tests.rs") && !path.starts_with("rtl/machine/");
         let is_block = is_hardware && text.lines().any(|line| line.starts_with("impl") && line.contains(" Block for "));
         if is_block || header.iter().any(|line| line.starts_with("Part of ")) {

@@ -1,5 +1,5 @@
-//! Binary of the command `warpsieve`: the command line, with the soak tests (long random tests) of the
-//! testbenches.
+//! Binary of the command `warpsieve`: runs the command line, and provides it with the soak tests (long random
+//! tests) of the testbenches.
 
 use std::process::ExitCode;
 

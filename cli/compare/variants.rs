@@ -1,5 +1,5 @@
 //! Builds the machines that `compare` runs: every design of the option `--design-set`, with every combination
-//! of the field values that are listed.
+//! of the field values of the options `--set`.
 
 use miette::{Report, miette};
 use warpsieve::config::Request;
@@ -11,7 +11,7 @@ use super::super::args::CompareArguments;
 pub(super) struct Variant {
     /// Label that distinguishes the machine: its design and the values of all fields that are set.
     pub label: String,
-    /// Name of the machine, with its designs and settings.
+    /// Machine to build: its name, its designs and the values of the fields that are set.
     pub request: Request,
     /// Index of the machine's design in the list of the option `--design-set`.
     pub design: usize,
@@ -21,7 +21,7 @@ pub(super) struct Variant {
 /// command line vary fastest.
 ///
 /// # Errors
-/// Fails if a list contains a value twice, since two machines would be identical.
+/// Returns an error if a list contains a value twice, since two machines would be identical.
 pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
     once(design_set, "--design-set")?;

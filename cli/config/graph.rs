@@ -82,8 +82,8 @@ fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, 
     );
 }
 
-/// Draws all links from one kind of hardware block to another as one line, with one line of text per link
-/// name.
+/// Draws all links from one kind of hardware block to another as one line. Labels the line with the names of
+/// the links, one below the other.
 fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle: u32) {
     let half = BOX[0] / 2.0;
     if (from.x, from.y) == (to.x, to.y) {
@@ -105,8 +105,8 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
         start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
     );
-    // Labels are placed off the middle of the curve, where the labels of crossing or parallel lines do not
-    // overlap.
+    // Labels are placed away from the middle of the curve: in the middle, the labels of crossing or parallel
+    // lines would overlap.
     let t = if from.x == to.x && to.y < from.y {
         0.35
     } else if from.x == to.x && to.y - from.y > ROW {

@@ -34,7 +34,7 @@ pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 /// Size of the header at the start of a fat binary, in bytes.
 pub const HEADER_BYTES: usize = 16;
 
-/// Number of bytes at the start of an entry's header that contain known fields.
+/// Size of the known part of an entry's header, in bytes. The header may be longer.
 const ENTRY_BYTES: usize = 64;
 const KIND_PTX: u16 = 1;
 const FLAG_LZ4: u64 = 1 << 13;
@@ -72,12 +72,12 @@ pub enum FatBinaryError {
     /// The data end before the end of the fat binary or of an entry.
     #[error("a fat binary of {available} bytes is truncated: expected {needed} bytes")]
     Truncated {
-        /// Minimum number of bytes that the data should have.
+        /// Number of bytes that the data must have at least.
         needed: u64,
         /// Number of bytes that the data have.
         available: usize,
     },
-    /// An entry states a size of its own header that is too small.
+    /// The size that an entry states for its header is too small.
     #[error("an entry of a fat binary has a header of {bytes} bytes, expected at least {ENTRY_BYTES}")]
     Header {
         /// Stated size of the header in bytes.
@@ -101,10 +101,7 @@ pub enum FatBinaryError {
     },
 }
 
-/// Returns the total size of a fat binary in bytes, including its header, as the header states it.
-///
-/// # Errors
-/// Returns an error if this is not the header of a fat binary.
+/// Reads from the header of a fat binary the size of the whole fat binary, including the header, in bytes.
 pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
     let found = number(header, 0, 4)? as u32;
     if found != MAGIC {

@@ -63,7 +63,7 @@ pub struct Cycles {
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Explanation for the reader: what the rows count, and of which total their weights are fractions.
+    /// Explanation of the rows for the reader, such as what they count.
     pub about: &'static str,
     /// Column head above the names of the rows.
     pub row: &'static str,
@@ -93,7 +93,7 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Reference value of the change of this counter: the change is printed as a fraction of this value.
+    /// Value by which the change of this counter is divided to print it as a fraction.
     #[serde(skip)]
     of: f64,
 }
@@ -102,14 +102,13 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the reference value of the changes. A change is not listed if it is at most this value times
-    /// the fraction `least`.
+    /// Name of the reference value. Changes of at most the fraction `least` of this value are not listed.
     pub of: &'static str,
     /// Sum of all rows that are not listed; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,
 }
 
-/// Reference value of a section. The changes of the section's rows are expressed relative to this value.
+/// Reference value by which the changes of a section's rows are divided.
 enum Scale {
     /// Scale of a section whose rows add up to a total. `of` is the reference value of all rows, and
     /// `changed` is the change of the total from run A to run B.
@@ -440,7 +439,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// True if this key belongs in the section of all other counters, because no section of its own lists it.
+/// True if the section of all other counters lists this key: no other section does.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

@@ -34,7 +34,7 @@ pub struct Side {
     pub energy: Vec<BlockEnergy>,
 }
 
-/// Fields of the statistics file that need more structure than one number per key.
+/// Fields of the statistics file that the comparison reads by name, such as lists and nested tables.
 #[derive(Deserialize)]
 pub struct Statistics {
     pub outcome: String,
@@ -114,7 +114,7 @@ impl Side {
     /// Reads a file that `run --stats` wrote.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is not a statistics file, or has another schema version.
+    /// Returns an error if the file cannot be read, is not a statistics file, or has another schema version.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let name = path.display().to_string();
         let text =
@@ -125,7 +125,7 @@ impl Side {
     /// Parses a text as a statistics file of the given name.
     ///
     /// # Errors
-    /// Fails if the text is not a statistics file, or has another schema version.
+    /// Returns an error if the text is not a statistics file, or has another schema version.
     pub fn parse(name: String, text: &str) -> Result<Self, Report> {
         let value: Value = serde_json::from_str(text).map_err(|error| miette!("{name} is not JSON: {error}"))?;
         let schema = value.get("schema").unwrap_or(&Value::Null);
@@ -138,7 +138,7 @@ impl Side {
     /// Builds one side of the comparison from the result of a cached run.
     ///
     /// # Errors
-    /// Fails if the statistics cannot be written as JSON.
+    /// Returns an error if the statistics cannot be written as JSON.
     pub fn of(name: &str, resolved: &ResolvedMachine, measured: &RunMeasurement) -> Result<Self, Report> {
         let value = serde_json::to_value(of_run(resolved, &measured.report, None)).into_diagnostic()?;
         Ok(Self { energy: measured.energy.clone(), ..Self::parse_value(name.to_owned(), value)? })

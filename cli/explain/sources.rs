@@ -16,7 +16,7 @@ impl Sources {
     /// `None`.
     ///
     /// # Errors
-    /// Fails if the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn of_file(ptx: Option<&Path>) -> Result<Self, Report> {
         let read = |path: &Path| {
             let text = Content::Ptx.read(path).into_diagnostic();

@@ -13,8 +13,8 @@ fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * ratio(part, whole))
 }
 
-/// Chart over time, as a tuple: title, unit of the vertical axis, minimum of the axis's upper end, and a
-/// function that returns the value in an interval.
+/// Chart over time, as a tuple: title, unit of the vertical axis, lowest value at which this axis may end,
+/// and a function that returns the value in an interval.
 type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
 /// Returns the charts of values over the core cycles of the run.

@@ -1,5 +1,5 @@
-//! Writes the report of `compare`: the table, bar charts by design, and all sections about each run that the
-//! report of a single run has.
+//! Writes the report of `compare`: the table, bar charts by design, and for each run all sections of the
+//! report of a single run.
 
 use std::path::Path;
 

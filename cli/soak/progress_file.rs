@@ -162,7 +162,7 @@ impl SoakProgress {
     /// Reads a progress file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or was not written by `soak --keep`.
+    /// Returns an error if the file cannot be read, or was not written by `soak --keep`.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let text = input::read_text(path).into_diagnostic();
         Self::parse(path, &text.wrap_err_with(|| format!("{}: cannot be read", path.display()))?)
@@ -171,7 +171,7 @@ impl SoakProgress {
     /// Parses a text as the contents of the progress file `path`.
     ///
     /// # Errors
-    /// Fails if `soak --keep` did not write the text.
+    /// Returns an error if `soak --keep` did not write the text.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Report> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let before = &text[..text.floor_char_boundary(error.span().map_or(0, |span| span.start))];
@@ -208,7 +208,7 @@ impl ProgressFile {
     /// Opens the progress file of a soak test, or creates it if it does not exist.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or written, or belongs to another soak test.
+    /// Returns an error if the file cannot be read or written, or belongs to another soak test.
     pub fn open(path: &Path, soak: &str) -> Result<Self, Report> {
         let text = held(path)?;
         let passed = match &text {
@@ -237,7 +237,7 @@ impl ProgressFile {
     /// process has done so far.
     ///
     /// # Errors
-    /// Fails if the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn begins(&mut self, seed: u64, tally: Tally) -> Result<(), Report> {
         self.passes(tally);
         self.begun = Some((seed, tally));
@@ -261,7 +261,7 @@ impl ProgressFile {
     /// Writes the progress file.
     ///
     /// # Errors
-    /// Fails if the file cannot be written, or if another process has changed it.
+    /// Returns an error if the file cannot be written, or if another process has changed it.
     pub fn write(&mut self) -> Result<(), Report> {
         let path = self.path.display();
         if held(&self.path)? != self.text {

@@ -16,7 +16,7 @@ use warpsieve::launch::{LaunchError, LaunchFile, Node, Number, Place, Problems, 
 
 /// Keys that the sweep file may have at its top level.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
-/// Maximum number of core cycles per run, as for the option on the command line.
+/// Maximum number of core cycles per run, equal to the limit of the option `--max-cycles`.
 const MAX_CYCLES: i128 = 1_000_000_000_000_000;
 /// Maximum number of runs of a sweep. A larger number is most likely a mistake, and would exhaust the memory
 /// of the computer.
@@ -49,8 +49,8 @@ pub struct NamedItem<T> {
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// Index of the choice of this parameter in the baseline run, to which speedups are relative. `None` if
-    /// each run has a baseline of its own, in which this parameter has the same choice as in the run.
+    /// Index of this parameter's choice in the baseline run, to which speedups are relative. `None` if the
+    /// baseline of each run has the same choice for this parameter as the run itself.
     pub baseline: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ impl SweepFile {
     /// Reads a sweep file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or violates a rule. The error lists all violations.
+    /// Returns an error if the file cannot be read or violates a rule. The error lists all violations.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let text = Content::Sweep.read(path).into_diagnostic();
         let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
@@ -88,7 +88,7 @@ impl SweepFile {
     /// Parses a text as the contents of the sweep file `path`.
     ///
     /// # Errors
-    /// Fails if the text violates a rule. The error lists all violations.
+    /// Returns an error if the text violates a rule. The error lists all violations.
     pub fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, &text);
         let Some(document) = problems.document(&text) else { return problems.or(None) };
@@ -260,9 +260,9 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
         paths.collect::<Result<Vec<_>, _>>().map_err(|error| format!("files that can be read: {error}"))
     };
     let mut paths = find(&pattern)?;
-    // For launch files, the last component of a pattern may be the name of a problem size, or values such as
-    // `n=100`. The pattern then selects the kernels that match its other components and have this problem
-    // size, or have parameters with the given names.
+    // In a pattern for launch files, the last component may be the name of a problem size, or values such as
+    // `n=100`. The other components then select kernels, of which only those with this problem size, or with
+    // parameters of these names, match.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
         let sized = find(parent)?.into_iter().map(|path| path.join(size));
         paths.extend(sized.filter(|path| !path.exists() && LaunchFile::exists(path)));
@@ -450,7 +450,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// True if this choice gives the value `text` to the command line option `option`, such as `--set`.
+    /// True if this choice contains `text` as a value of the command line option `option`, such as `--set`.
     fn gives(&self, option: &str, text: &str) -> bool {
         match option {
             "--machine" => self.machine.as_deref() == Some(text),

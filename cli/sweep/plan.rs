@@ -160,7 +160,7 @@ impl Plan {
         Ok(jobs)
     }
 
-    /// Returns the values of the parameters that a run has, for the cells of the table.
+    /// Returns the values of a run's parameters, for the cells of the table.
     pub fn values(&self, (w, v): Id) -> impl Iterator<Item = Value> {
         [Value::from(self.workloads[w].name.as_str())].into_iter().chain(self.variants[v].values.iter().cloned())
     }

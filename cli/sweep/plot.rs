@@ -28,7 +28,8 @@ impl Plot {
     /// Checks the options of the picture, and fills in the default axes.
     ///
     /// # Errors
-    /// Fails if the options name a column that the results cannot have, or an unsuitable parameter.
+    /// Returns an error if the options name a column that the results cannot have, or an unsuitable
+    /// parameter.
     pub fn new(options: &PlotArguments, over: &[String], plan: &Plan) -> Result<Self, Report> {
         let of = &options.plot_of;
         if !is_column(of) {

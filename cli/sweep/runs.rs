@@ -103,7 +103,7 @@ pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<
 /// Prints the runs or machines that are skipped because they were rejected.
 ///
 /// # Errors
-/// Fails if any were rejected, unless `leaves_out` allows skipping them.
+/// Returns an error if any were rejected, unless `leaves_out` allows skipping them.
 pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     if leaves_out {
         limit::lines(refused, "refusal").iter().for_each(|line| output::print_error(&format!("left out: {line}")));
@@ -118,7 +118,7 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
 /// which outputs the results that are complete. Also calls it once if the process is interrupted.
 ///
 /// # Errors
-/// Fails if a result cannot be written to the cache.
+/// Returns an error if a result cannot be written to the cache.
 pub fn run(
     runner: &Runner,
     jobs: &[Job<Run<'_>>],
@@ -148,8 +148,8 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If another thread is executing `show`, its call may miss this result. The next call then outputs
-        // the result.
+        // Another thread may be executing `show` and miss this result. The next call of `show` then outputs
+        // it.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {
@@ -180,7 +180,7 @@ pub fn run(
 /// Checks that the caches contain a result for every job, and that all caches agree on it.
 ///
 /// # Errors
-/// Fails if a result is missing, or if two caches have different results for a job.
+/// Returns an error if a result is missing, or if two caches have different results for a job.
 pub fn check_complete(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
     let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
     for job in jobs {

@@ -88,7 +88,7 @@ impl Row {
         Self { launch: launch.to_owned(), variant: variant.to_owned(), speedup, ..self.clone() }
     }
 
-    /// Returns the cells of the row. `count` formats integers.
+    /// Returns the cells of the row. The function `count` formats integers.
     fn cells(&self, count: fn(u64) -> String) -> Vec<String> {
         let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.1}", 100.0 * part));
         let mut cells = vec![
@@ -176,7 +176,7 @@ impl ColumnSelection {
     /// Parses the value of the option `--columns`.
     ///
     /// # Errors
-    /// Fails if it names an unknown column.
+    /// Returns an error if it names an unknown column.
     pub fn of(names: &[String]) -> Result<Self, Report> {
         if names.is_empty() {
             return Ok(Self::Fitting(output::width()));

@@ -16,7 +16,7 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::run::ratio;
 use warpsieve::statistics::of_run;
 
-/// Column of the speed-up: cycles of the baseline run divided by those of the run.
+/// Column for the speedup: cycles of the baseline run divided by those of the run.
 pub const SPEEDUP: &str = "speedup";
 /// Column for the area of the machine.
 const AREA: &str = "area.mm2";

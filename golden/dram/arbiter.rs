@@ -21,7 +21,7 @@ use super::mapping::{BurstLocation, Mapping};
 use super::policy::{Policy, Requests, Waiting};
 use super::timing::Bus;
 
-/// Number of commands after which the arbiter drops those that can no longer delay another one.
+/// Number of recorded commands at which the arbiter drops those that are too old to delay another command.
 const HISTORY: usize = 512;
 
 /// Command on the command bus, with the memory request that it serves.
@@ -36,18 +36,19 @@ pub struct Choice {
 /// Limits of a channel that restrict the choice of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of bursts that may be read and not sent yet.
+    /// Maximum number of bursts that have been read but not yet sent.
     pub reply_entries: usize,
     /// Thresholds of the write drain; `None` if reads and writes are scheduled alike.
     pub write_drain: Option<Watermarks>,
 }
 
-/// Refreshes of a channel.
+/// State of the refreshes of a channel.
 #[derive(Debug)]
 struct Refresh {
     /// Cycle in which the next refresh is due.
     due: u64,
-    /// Row hits that are served before the refresh; `None` if no refresh is due.
+    /// Numbers of the requests, all row hits, that are served before the refresh; `None` if no refresh is
+    /// due.
     last: Option<BTreeSet<u64>>,
 }
 
@@ -79,7 +80,8 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Creates the model of an idle channel in cycle 0. `checker` states timing and refresh.
+    /// Creates the model of an idle channel in cycle 0. `checker` holds the timing parameters, and states if
+    /// the channel is refreshed.
     pub fn new(checker: Checker, mapping: Mapping, policy: Box<dyn Policy>, limits: Limits) -> Self {
         let refresh = checker.refresh.then_some(Refresh { due: checker.timing.refi, last: None });
         Self {
@@ -105,7 +107,7 @@ impl Arbiter {
     /// the cycles since the previous call.
     ///
     /// # Errors
-    /// Fails at the first cycle in which the commands differ, with an explanation.
+    /// Returns an error at the first cycle in which the commands differ, with an explanation.
     pub fn check(&mut self, cycle: u64, issued: &[Choice]) -> Result<(), String> {
         if let Some(last) = cycle.checked_sub(1) {
             self.check_idle(last)?;
@@ -116,7 +118,7 @@ impl Arbiter {
     /// Checks that no command is required in the cycles that were not checked yet, up to `cycle`.
     ///
     /// # Errors
-    /// Fails at the first cycle with a required command, with an explanation.
+    /// Returns an error at the first cycle with a required command, with an explanation.
     pub fn check_idle(&mut self, cycle: u64) -> Result<(), String> {
         while self.cycle <= cycle {
             self.check_next(&[])?;
@@ -136,11 +138,11 @@ impl Arbiter {
         number
     }
 
-    /// Records that the channel has sent a burst in the last checked cycle, which frees its place in the
-    /// buffer.
+    /// Records that the channel sent a burst in the last checked cycle, which frees a place in the buffer for
+    /// read data.
     ///
     /// # Errors
-    /// Fails if no burst was read that was not sent yet.
+    /// Returns an error if all bursts that were read had already been sent.
     pub fn send_reply(&mut self) -> Result<(), String> {
         let cycle = self.cycle.saturating_sub(1);
         self.unsent_reads =
@@ -178,8 +180,9 @@ impl Arbiter {
         self.unsent_reads < self.reply_entries
     }
 
-    /// Selects the requests that are served before a refresh, in the cycle in which the refresh is due. Later
-    /// leaves out those for which the refresh does not wait.
+    /// Once a refresh is due, selects the row hits that are served before it. While the buffer for read data
+    /// is full, removes from this selection the reads, and the writes that wait for an older request to the
+    /// same burst.
     fn prepare_refresh(&mut self, cycle: u64) {
         let has_room = self.has_room();
         let Self { refresh: Some(Refresh { due, last }), waiting, rows, policy, places, .. } = self else { return };
@@ -214,8 +217,9 @@ impl Arbiter {
         (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
     }
 
-    /// Returns the waiting requests that the write drain lets take part, oldest first. A request takes part,
-    /// too, if one of the selected kind waits for it.
+    /// Returns the requests among which the channel may choose, oldest first: those that the write drain
+    /// selects, and those that delay a selected younger request to the same burst. If the policy serves only
+    /// the oldest request, returns at most the first of these.
     fn eligible(&self, served: Served) -> Vec<&Waiting> {
         let is_selected = |request: &Waiting| served == Served::All || served == Served::Kind(request.write);
         let is_awaited = |request: &Waiting| {
@@ -274,7 +278,8 @@ impl Arbiter {
         Choice { command, request: Some(request.number) }
     }
 
-    /// Returns the commands that the channel must issue in a cycle. The write drain selects `served`.
+    /// Returns the commands that the channel must issue in a cycle. `served` is the kind of request that the
+    /// write drain selects; a due refresh overrides it.
     fn find_expected(&mut self, cycle: u64, served: Option<Served>) -> Vec<Choice> {
         let is_refresh_due = self.last_before_refresh().is_some();
         let served = match served {
@@ -300,7 +305,8 @@ impl Arbiter {
 
     /// True if a command keeps its minimum distance from all earlier commands.
     fn is_legal(&mut self, command: &Command) -> bool {
-        // Further commands never let a command become legal earlier, so an earlier result is a lower bound.
+        // Further commands can only make a command legal later, so the saved cycle is a lower bound. It is
+        // computed again only after it has been reached.
         let from = self.legal_from.entry((command.kind as usize, command.bank)).or_default();
         if *from <= command.cycle {
             *from = self.checker.legal_from(&self.before, command);
@@ -487,7 +493,8 @@ mod tests {
         busy.check(281, &[Choice { command: act, request: Some(0) }]).unwrap();
         busy.check(293, &[Choice { command: rd, request: Some(0) }]).unwrap();
         busy.check(298, &[]).unwrap();
-        // A read of the open row that is accepted before the refresh is due is served, a later one waits.
+        // Before the refresh, only a read of the open row that was accepted before the refresh was due is
+        // served. A read that is accepted later waits.
         busy.accept(false, (1 << 16) + 64, Some(0));
         let hit = Command { cycle: 299, col: Some(col + 1), ..rd };
         busy.check(299, &[Choice { command: hit, request: Some(1) }]).unwrap();

@@ -108,8 +108,8 @@ impl Checker {
         longest + self.timing.cl.max(self.timing.wl)
     }
 
-    /// Returns the earlier command from which `command` does not keep the minimum distance of a rule, and the
-    /// earliest cycle in which it would.
+    /// Returns the earlier command to which `command` is closer than a rule permits, and the earliest cycle
+    /// that the rule permits for `command`.
     fn conflict<'a>(
         &self,
         rule: &Rule,
@@ -218,10 +218,10 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// Yields the commands with which `command` must be compared: the commands of its cycle, and those less
-    /// than `window` cycles before it, latest first. If the trace lists a command before `command` although
-    /// its cycle is later, both are treated as simultaneous. If the rule forbids two simultaneous commands in
-    /// either order, the pair is compared only once: when the command that the trace lists second is checked.
+    /// Yields the commands with which `command` must be compared: those of its cycle, and those less than
+    /// `window` cycles before it, latest first. A command with a later cycle that the trace lists before
+    /// `command` counts as simultaneous. If the rule forbids a simultaneous pair in either order, only the
+    /// command that the trace lists second is compared with the other, so that a violation is reported once.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);

@@ -20,9 +20,9 @@ pub struct Watermarks {
 #[derive(Clone, Debug)]
 pub(super) struct Drain {
     marks: Watermarks,
-    /// True from the cycle in which `high` writes wait until at most `low` do.
+    /// Set when the number of waiting writes reaches `high`, and cleared when it falls to `low`.
     is_draining: bool,
-    /// First cycle after the last one in which a read waited.
+    /// Cycle that follows the latest cycle in which a read waited.
     quiet_from: u64,
 }
 

@@ -13,7 +13,7 @@ pub struct Counts {
     pub l1_hits: u64,
     /// Number of loaded lines that another L1 supplied.
     pub remote_hits: u64,
-    /// Number of times that the tracker listed an L1 as a sharer but that L1 no longer had the line.
+    /// Number of times that a tracker named an L1 that had already evicted the line.
     pub nacks: u64,
     /// Number of lines that stores wrote.
     pub stores: u64,

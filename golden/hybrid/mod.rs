@@ -68,8 +68,8 @@ pub struct Protections {
     pub store_untracks: bool,
     /// True if a coherent operation removes its line from the tracker and from the L1 of its compute unit.
     pub coherent_untracks: bool,
-    /// True if a line that arrives at an L1 makes that L1 a sharer only if the tracker still has the entry
-    /// that the line had when it was requested.
+    /// True if an arriving line does not make its L1 a sharer when the tracker entry of the line was removed
+    /// while the line was in flight.
     pub poisons_fills: bool,
     /// True if an L1 drops an arriving line when its compute unit has stored to that line while it was in
     /// flight.
@@ -293,9 +293,9 @@ impl Hybrid {
         }
     }
 
-    /// Removes a line from the tracker that serves the compute unit which writes the line. Other trackers
-    /// keep the line, so compute units that they serve may read stale data. This is permitted: only the
-    /// writer itself must not read stale data, and its loads query only its own tracker.
+    /// Removes a line that a compute unit writes from the tracker of that compute unit. Other trackers keep
+    /// the line, so their compute units may read stale data. The memory model permits this: only the writer
+    /// must not read stale data, and its loads query only its own tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;

@@ -15,7 +15,7 @@ pub struct TrackerConfig {
     pub count: usize,
     /// Number of sets and ways of each tracker; each entry belongs to one L1 line.
     pub geometry: Geometry,
-    /// Selects which sharers of its line a tracker entry lists.
+    /// Sharers that a tracker entry lists: all sharers of its line, or only one.
     pub list: SharerList,
 }
 

@@ -270,9 +270,9 @@ fn matrices_are_loaded_through_a_generic_address() {
     assert!(outside.unwrap_err().contains("shared memory"));
 }
 
-/// Declarations of an mbarrier object and of a word for each thread, and the initialization of the object for
-/// `arrivals` arrivals. `%r5` becomes the address of the thread's word, and `%r6` that of another warp's
-/// word.
+/// Returns PTX code that declares an mbarrier object and one word per thread, and initializes the object for
+/// `arrivals` arrivals. The code sets `%r5` to the address of the thread's own word, and `%r6` to that of a
+/// word of another warp.
 fn mbarrier(threads: u32, arrivals: u32) -> String {
     format!(
         ".shared .align 8 .b64 bar; .shared .align 4 .b32 words[96]; setp.ne.u32 %p1, %r0, 0; mov.u32 %r9, {arrivals};\n\
@@ -283,8 +283,9 @@ fn mbarrier(threads: u32, arrivals: u32) -> String {
 
 #[test]
 fn the_arrivals_of_all_threads_complete_a_phase_of_an_mbarrier() {
-    // Three rounds, each with a phase after the stores and one after the loads. A state, the parity and a
-    // generic address name the phase.
+    // The kernel has three rounds, each with one phase after the stores and one after the loads. The test
+    // runs it with three ways to wait for a phase: by its state, by its parity, and by its state with a
+    // generic address.
     let waits = [
         "mbarrier.arrive.shared.b64 %rd1, [bar]; W: mbarrier.test_wait.shared.b64 %p2, [bar], %rd1; @!%p2 bra W;",
         "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], 1; and.b32 %r7, %r3, 1;\n\
@@ -310,7 +311,8 @@ fn the_arrivals_of_all_threads_complete_a_phase_of_an_mbarrier() {
 
 #[test]
 fn a_thread_that_drops_out_is_not_waited_for_again() {
-    // The threads of the first warp arrive once, for the first phase, and the other 64 for two phases.
+    // The 32 threads of the first warp arrive only in the first phase and drop out. The other 64 threads
+    // arrive in both phases.
     let body = format!(
         "{} setp.lt.u32 %p2, %r0, 32; mov.u32 %r1, 5; @%p2 mbarrier.arrive_drop.shared.b64 %rd1, [bar]; @%p2 bra DONE;\n\
          mbarrier.arrive.shared.b64 %rd1, [bar]; W: mbarrier.test_wait.shared.b64 %p3, [bar], %rd1; @!%p3 bra W;\n\
@@ -366,7 +368,7 @@ fn pairs_of_integers_wrap_around_and_have_an_order() {
     video("max.s16x2.relu %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).max(y as i16).max(0) as u16));
     video("min.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).min(b as i32).max(0) as u32);
     video("max.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).max(b as i32).max(0) as u32);
-    // The destination may be a source.
+    // The destination register may also be a source.
     video("mov.u32 %r1, %r2; min.relu.s16x2 %r1, %r3, %r1;", |a, b| {
         halves(a, b, |x, y| (x as i16).min(y as i16).max(0) as u16)
     });

@@ -440,8 +440,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Also tests multiples of 1/2 from -3 to 3, and the integer test values, which include the limits
-            // of the integer types.
+            // Besides the values at the limits of the format, tests multiples of 1/2 from -3 to 3, and the
+            // integer test values, which include the limits of the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
@@ -488,7 +488,7 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
             let wide = integer(if format.name.starts_with('s') { "s64" } else { "u64" }, 2 * format.bits.min(32));
             let is_wide = has("wide") && is_product;
             let to = if is_wide { &wide } else { format };
-            // A widening product (`.wide`) has an addend of the wide type.
+            // A multiply-add with a widening product (`.wide`) has an addend of the wide type.
             let instruction = format!("{opcode}{dotted}.{} {{d}}, {operands};", format.name);
             let instruction = if is_wide { instruction.replace("{c}", wide.registers[2]) } else { instruction };
             if !is_legal {
@@ -595,9 +595,9 @@ fn approximate_quotients_by_the_largest_numbers_are_zero() {
     assert_eq!(full[0], u64::from((1f32 / f32::from_bits(large as u32)).to_bits()));
 }
 
-/// PTX instructions that the compiler expands into several instructions. The first string lists the operands
-/// that the instruction writes. In the instruction, `D`, `A`, `B` and `C` are words, and `P`, `Q` and `R` are
-/// predicates.
+/// PTX instructions that the compiler expands into several instructions. In each pair, the first string lists
+/// the operands that the instruction writes, and the second is the instruction. In it, `D`, `A`, `B` and `C`
+/// are words, and `P`, `Q` and `R` are predicates.
 const SEVERAL: &[(&str, &str)] = &[
     ("PQ", "setp.lt.f16x2 P|Q, A, B;"),
     ("PQ", "setp.geu.xor.f16x2 P|Q, A, B, R;"),
@@ -629,8 +629,8 @@ fn what_an_instruction_of_several_writes_may_be_what_it_reads() {
     let setup = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x3c01bc00; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x3bff4001; mul.lo.u32 %r4, %r0, 0x40f3;\n\
                  setp.gt.u32 %p1, %r4, 0x80000; setp.lt.s32 %p2, %r2, %r3; and.b32 %r5, %r2, 4; setp.eq.u32 %p3, %r5, 0;";
     // Runs an instruction with the registers `[d, p, q]` as its operands D, P and Q; `first` is code that
-    // initializes these registers. The expected result is that of another run, in which the instruction reads
-    // none of these registers.
+    // initializes these registers. The expected result comes from a run with registers for D, P and Q that
+    // the instruction does not read.
     let run = |text: &str, [d, p, q]: [&str; 3], guard: &str, first: &str| {
         let names = [("A", "%r2"), ("B", "%r3"), ("C", "%r4"), ("R", "%p3"), ("D", d), ("P", p), ("Q", q)];
         let statements = text.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty());

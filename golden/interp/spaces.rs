@@ -158,7 +158,7 @@ impl Cta<'_> {
             });
         };
         let row = &mut registers.words[at as usize];
-        // Memory that is searched first: its start address and its contents. For global memory, this is the
+        // Buffer that each lane tries first: its start address and its contents. For global memory, it is the
         // buffer that the lowest active lane accesses, since usually all lanes access the same buffer.
         let (base, window): (u64, &[u8]) = match mem.space {
             Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
@@ -333,7 +333,7 @@ fn writable<'b>(
         Bytes::Memory(address) => memory.write_near(near, address, mem.bytes()).map_err(FaultKind::Global),
         Bytes::Shared(at) => Ok(&mut shared[at]),
         Bytes::Local(at) => Ok(&mut local[at]),
-        // Parameters are read-only, so the fault reports a window with 0 writable bytes.
+        // Parameters are read-only: the fault states that 0 bytes of them are writable.
         Bytes::Params(at) => {
             let (address, bytes) = (at.start as u64, mem.bytes());
             Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })

@@ -278,8 +278,8 @@ fn carries_go_from_word_to_word() {
     let body = "mov.u32 %r2, -1; add.cc.u32 %r3, %r2, %r0; addc.cc.u32 %r4, %r2, 0; addc.u32 %r5, 0, 0;\n\
         mad.lo.cc.u32 %r6, %r2, %r2, %r2; madc.hi.u32 %r7, %r2, %r2, 0; sub.cc.u32 %r8, %r0, 1; subc.u32 %r9, 5, 0;\n\
         mad.lo.u32 %r1, %r5, 1000, %r9; sub.u32 %r7, %r7, %r2; add.u32 %r1, %r1, %r7;";
-    // The multiply-add with carry yields (2^32-1)^2 + 2^32-1 = 2^64 - 2^32: its high word is -1, its low word
-    // 0.
+    // The multiply-add with carry yields (2^32-1)^2 + 2^32-1 = 2^64 - 2^32: its high word is 2^32-1, its low
+    // word 0.
     assert_eq!(results("", 2, body), [4, 1005]);
 }
 

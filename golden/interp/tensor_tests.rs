@@ -169,7 +169,8 @@ fn doubles_are_multiplied_even_if_a_result_takes_the_place_of_a_factor() {
 
 #[test]
 fn bits_of_a_row_and_a_column_are_counted_together() {
-    // Rows of A and columns of B of 128 bits, each 16 bytes in memory; a lane holds one word of each.
+    // Each row of A and each column of B has 128 bits, which are contiguous in memory. A lane holds one
+    // 32-bit word of a row or column per register.
     let word = |seed: u32, at: u32| (at + 1).wrapping_mul(0x9e37_79b9).rotate_left(seed) ^ at << 7;
     let (a, b): (Vec<u32>, Vec<u32>) =
         ((0..64).map(|at| word(3, at)).collect(), (0..32).map(|at| word(11, at)).collect());

@@ -295,7 +295,7 @@ impl UndefinedBits {
         if !lanes(step.acting).any(any) {
             return self.define(inst, step);
         }
-        // If a lane has several undefined sources, only the first of them is reported.
+        // If a lane has several undefined sources, its result counts as introduced by the first of them.
         let origins: [Option<Origin>; LANES] = std::array::from_fn(|lane| {
             let at = sources.iter().position(|bits| bits[lane] != 0)?;
             Some(self.origin(inst.srcs[at], step, lane))

@@ -172,7 +172,7 @@ fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
 
 #[test]
 fn backward_the_cta_that_began_last_goes_first() {
-    // Each CTA takes a number from an atomic counter, which shows the order in which the CTAs run.
+    // Each CTA draws its number in the order from an atomic counter.
     let body = "atom.global.add.u32 %r4, [%rd0+1024], 1; st.global.u32 [%rd1], %r4;";
     let drawn = |order| {
         let (program, mut memory) = (kernel(body), memory());

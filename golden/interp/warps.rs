@@ -210,8 +210,8 @@ impl Sm<'_> {
     }
 }
 
-/// Observer of the instructions of one SM. `sm` and `resident` are the number of that SM and its number of
-/// resident warps, which the observer receives with each instruction.
+/// Observer of the instructions of one SM. With each instruction, it receives the number of the SM (`sm`) and
+/// the SM's number of resident warps (`resident`).
 pub(super) struct Watcher<'w> {
     pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
     pub(super) sm: usize,

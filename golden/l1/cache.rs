@@ -50,7 +50,7 @@ pub struct Config {
     pub mshr_slots: usize,
     /// Number of miss-queue slots.
     pub miss_queue: usize,
-    /// Priority that selects the reservation fail to report if several conditions refuse an access.
+    /// Order of priority of the reservation fails: if several apply to an access, the first is reported.
     pub fail_order: FailOrder,
     /// Decoupled-tag filter, which decides which lines may use the cache; `None` admits all lines.
     pub filter: Option<decoupled::Config>,
@@ -91,7 +91,7 @@ struct CacheLine {
     modified: bool,
     /// True if the line was prefetched and no load has used it yet.
     unused: bool,
-    /// Hint of the last load.
+    /// Eviction hint of the last load that used the line.
     eviction: Eviction,
 }
 
@@ -412,7 +412,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.victims.as_ref()?.parts(line)
     }
 
-    /// Returns the outcome of a load if the victim cache holds all requested sectors; otherwise `None`.
+    /// Returns the outcome of a load, or `None` if the victim cache lacks any of the requested sectors.
     fn predict_victim_hit(&self, &Load { line, parts, .. }: &Load, queue_used: usize) -> Option<LoadOutcome> {
         let victims = self.victims.as_ref()?;
         victims.parts(line).filter(|kept| parts.without(*kept).is_empty())?;
@@ -734,7 +734,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter_mut().for_each(|scheme| scheme.on_bypass(load, set, known));
     }
 
-    /// Returns the path that each bypass scheme requires for a load.
+    /// Yields, for each bypass scheme, the path that it requires for a load.
     fn ways_of(&self, load: &Load) -> impl Iterator<Item = Path> {
         self.schemes.iter().map(move |scheme| scheme.way(load, self))
     }
@@ -897,7 +897,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Makes a line the most recently used, and notifies the replacement policy and the decoupled filter.
-    /// `load` is the load that uses the line; `None` for other uses, which leave its hint as it is.
+    /// `load` is the load that uses the line, whose eviction hint the line takes. `None` stands for other
+    /// uses; they keep the line's hint.
     fn touch(&mut self, line: u64, load: Option<&Load>) {
         let set = self.set_of(line);
         // Moves the line to the end of the list. The sort is stable, so all other lines keep their order.

@@ -154,8 +154,8 @@ pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<L
     split(access, line_bytes, |lane, _| (access.addresses[lane] / access.width.max(4) as u64, 0))
 }
 
-/// Groups the active lanes by the value of `key`, and returns the requests of each group. The key of a lane
-/// may depend on the active lanes with lower numbers; `key` gets them as its second argument.
+/// Groups the active lanes by the value of `key`, and returns the requests of each group. The arguments of
+/// `key` are a lane and all active lanes with lower numbers.
 fn split(
     access: &WarpAccess,
     line_bytes: usize,

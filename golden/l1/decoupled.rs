@@ -155,8 +155,8 @@ impl Filter {
         &self.sets[set]
     }
 
-    /// True if no more lines of the set have a tag than the set has tags, and every line in `with_data` has a
-    /// tag.
+    /// True if the filter is consistent with the cache: no more lines of the set have tags than the
+    /// configuration permits, and each line in `with_data` has one.
     pub fn is_consistent(&self, set: usize, with_data: impl Iterator<Item = u64>) -> bool {
         self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.has_tag(set, line))
     }

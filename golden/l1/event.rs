@@ -108,7 +108,8 @@ pub struct Victim {
 /// Address space of an access, which determines the write policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Global memory, which all SMs share. A store is sent to memory, and its line is evicted from the cache.
+    /// Global memory, which all SMs share. A store is sent to memory, and a cached copy of its line is
+    /// invalidated or updated, as the cache is configured.
     Global,
     /// Local memory, which is private to a thread. A store is written back to memory only when its line is
     /// evicted.
@@ -182,8 +183,8 @@ pub enum RecallOutcome {
     Kept,
 }
 
-/// Order in which lines are evicted, by the hint of the last load of a line (PTX ISA, "Cache Eviction
-/// Priority Hints").
+/// Eviction priority of a line, given by the hint of the last load that used the line (PTX ISA, "Cache
+/// Eviction Priority Hints").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Eviction {
     /// The line is evicted before all lines of the other kinds.
@@ -291,7 +292,7 @@ pub enum Event<W> {
         parts: Sectors,
         /// Number of miss-queue slots in use.
         queue_used: usize,
-        /// Number of miss-queue slots that prefetches use, included in the slots in use.
+        /// Number of miss-queue slots that prefetches use; `queue_used` includes them.
         queued: usize,
     },
     /// Fill: the data of a line arrive from memory.

@@ -33,7 +33,7 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct Mrpb<T> {
     config: Config,
-    /// Buffered requests in order of arrival: arrival cycle, group and request.
+    /// Buffered requests in order of arrival. Each has its arrival cycle, its group and the request itself.
     waiting: Vec<(u64, usize, T)>,
     last: usize,
 }
@@ -57,8 +57,8 @@ impl<T: Copy> Mrpb<T> {
         self.waiting.push((cycle, warp % self.config.groups, request));
     }
 
-    /// Selects a group and returns its oldest request in `cycle`. Must be called exactly once per cycle, even
-    /// if the request then stalls, because each call records which group was selected last.
+    /// Selects a group for cycle `cycle`, and returns the oldest request of the group. Must be called exactly
+    /// once per cycle, even if the request then stalls, because each call records the selected group.
     pub fn next(&mut self, cycle: u64) -> Option<T> {
         let Config { groups, order, greedy, delay, .. } = self.config;
         let mut sizes = vec![0_usize; groups];

@@ -53,8 +53,8 @@ impl Streaming {
         is_next && self.end(true)
     }
 
-    /// Ends the period. If `may_close` is false, the cache opens whatever its miss rate, because its misses
-    /// are not attributed to streaming. Returns true if the cache must drop all tag-only lines.
+    /// Ends the period. If `may_close` is false, the cache opens at any miss rate: misses that are not caused
+    /// by streaming must not close it. Returns true if the cache must drop all tag-only lines.
     pub fn end(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         let missed = std::mem::take(&mut self.missed);

@@ -27,7 +27,7 @@ pub enum Outcome {
     HitPending,
     /// Miss: the line is fetched into the Fetch and Replacement Cache (FRC).
     Fetched,
-    /// Miss: the line is fetched into the bank. If a victim is given, its eviction must finish before the
+    /// Miss: the line is fetched into the bank. It may have a victim, whose eviction must finish before the
     /// fetch.
     Replaces(Option<u64>),
     /// The request waits, and the state is unchanged. Either the line is being evicted, or neither a way nor

@@ -89,7 +89,8 @@ impl Bank {
 
     fn evict(&mut self, line: u64) -> Option<(u64, Bytes)> {
         let Line { newer, whole } = self.lines.remove(&line)?;
-        // If all bytes of a dirty line are present, the whole line is written back, not only its newer bytes.
+        // If all bytes of a dirty line are present, the whole line is written back, not only the bytes that
+        // are newer than memory.
         let written = if whole { (0..self.line_bytes).collect() } else { newer.clone() };
         (!newer.is_empty()).then_some((line, written))
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{MshrPolicy, Scheme, Used};
 
-/// Configuration of the reservation for the oldest requester.
+/// Configuration of the policy that reserves MSHR entries for the oldest requester.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct ByAge {
     reserved: usize,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{MshrPolicy, Scheme};
 
-/// Configuration without an MSHR policy, which has no parameters.
+/// Configuration without an MSHR policy. It has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct NoMshrPolicy {}
 

@@ -71,7 +71,8 @@ impl Shape {
     pub fn of_kind(kind: &str, sites: usize) -> Option<Self> {
         match kind {
             "mesh" => {
-                // The mesh has as many columns as the smallest square mesh with a router for each endpoint.
+                // Takes as many columns as the smallest square mesh with enough routers, and only as many
+                // rows as needed.
                 let columns = (1..).find(|side| side * side >= sites)?;
                 Some(Self::Mesh { columns, rows: sites.div_ceil(columns) })
             }
@@ -109,8 +110,8 @@ impl Shape {
     }
 
     /// Returns the route from router `from` to router `to`: each router after `from`, and the virtual channel
-    /// through which the packet reaches that router. `destination` is the output, which determines the
-    /// channel.
+    /// through which the packet reaches that router. `destination` is the network output of the packet; the
+    /// virtual channel and, in a two-level network, the central router depend on it.
     ///
     /// # Panics
     /// Panics for a route between two central routers, which no packet takes.
@@ -180,8 +181,8 @@ struct Queue {
     freed: VecDeque<u64>,
     /// Packets that have flits in the buffer or are entering it.
     packets: VecDeque<Moving>,
-    /// Number of the flit that enters the buffer next, among the flits of the newest packet; `None` if this
-    /// packet has entered completely.
+    /// Index of the flit of the newest packet that enters the buffer next; `None` if this packet has entered
+    /// completely.
     entering: Option<usize>,
     buffer: VecDeque<Flit>,
     /// Cycle in which a flit last left the buffer. At most one flit leaves per cycle.
@@ -263,8 +264,8 @@ struct Wire {
     queues: Vec<usize>,
     /// Router input that was granted last, for round-robin arbitration.
     last: Option<usize>,
-    /// Packet that is using the port: its router input, and the virtual channel on which it leaves. `None` if
-    /// the port is free.
+    /// Router input and outgoing virtual channel of the packet that is using the port; `None` if the port is
+    /// free.
     passing: Option<(usize, usize)>,
 }
 
@@ -276,8 +277,8 @@ enum To {
 
 #[derive(Clone, Debug, Default)]
 struct Router {
-    /// Indices of the input queues of the router, in this order: the queues of links from other routers,
-    /// sorted by router and virtual channel; the queues of links from endpoints.
+    /// Indices of the input queues of the router. First come the queues of links from other routers, sorted
+    /// by router and virtual channel, then the queues of links from endpoints.
     inputs: Vec<usize>,
     wires: Vec<Wire>,
 }

@@ -44,7 +44,8 @@ pub(super) static ATTENTION_PREFILL: Reference = Reference {
     compute: |arguments| prefill(arguments, Precision::Single),
 };
 
-/// Causal attention of all tokens of a prompt, with powers that the kernel rounds to half precision.
+/// Causal attention of all tokens of a prompt, for a kernel that rounds the softmax exponentials to half
+/// precision.
 pub(super) static ATTENTION_HALF: Reference = Reference {
     name: "attention_half",
     summary: "causal attention of f16 numbers and powers, heads x tokens x size, `group` query heads per key head",
@@ -60,7 +61,7 @@ const fn inputs(element: ElementType) -> [Input; 3] {
     [input("q", element), input("k", element), input("v", element)]
 }
 
-/// Precision of the powers by which values are multiplied.
+/// Precision of the softmax exponentials, by which values are multiplied.
 #[derive(Clone, Copy)]
 enum Precision {
     Single,
@@ -68,7 +69,8 @@ enum Precision {
 }
 
 impl Precision {
-    /// Returns the relative error of a power, and the absolute error of one that underflows. No power exceeds 1.
+    /// Returns the relative error of a softmax exponential, and the absolute error of one that underflows. No
+    /// exponential exceeds 1.
     const fn errors(self) -> [f64; 2] {
         match self {
             Self::Single => [0.0, 0.0],
@@ -77,8 +79,8 @@ impl Precision {
     }
 }
 
-/// Maximum number of times that maxima of warps and of splits rise when their results are combined, and
-/// operations on a power besides.
+/// Limit on the rises of the maximum while the results of warps and splits are combined, plus the other
+/// operations on a softmax exponential.
 const COMBINATIONS: usize = 8;
 
 fn decode(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
@@ -134,7 +136,7 @@ fn prefill(arguments: &Arguments<'_>, precision: Precision) -> Result<ExpectedOu
     Ok(ExpectedOutput::with_bounds(out))
 }
 
-/// Returns `heads` divided by `by`.
+/// Returns the number of query heads per key head: `heads` divided by `by`, which must have no remainder.
 fn group_of(arguments: &Arguments<'_>, name: &str, heads: usize, by: usize) -> Result<usize, ReferenceError> {
     if !heads.is_multiple_of(by) {
         return Err(arguments.error(format!("parameter `{name}` is {heads}, expected a multiple of {by}")));
@@ -181,14 +183,15 @@ fn attend(
     sums.into_iter().map(|sum| (sum / total).with_bound()).collect()
 }
 
-/// Returns, for each token, the relative error of its power of two in a kernel, apart from a factor that all
-/// tokens have in common.
+/// Returns, for each token, the relative error of the softmax exponential that a kernel computes as a power
+/// of two. A factor that all tokens have in common does not count.
 fn weight_errors(scores: &[Rounded]) -> Vec<f64> {
     let low = scores.iter().map(|score| score.value - score.error).fold(f64::INFINITY, f64::min);
     let high = scores.iter().map(|score| score.value + score.error).fold(f64::NEG_INFINITY, f64::max);
-    // The exponents of a token add up from differences of scores, each rounded once. Maxima only rise, so the
-    // differences of a chain of maxima add up to the range of the scores at most. There are three chains: in a
-    // warp, over warps, and over splits; and the token's own difference.
+    // A kernel adds up the exponent of a token from differences of scores, each rounded once. Maxima only
+    // rise, so the differences between successive maxima add up to the range of the scores at most. This
+    // applies to three sequences of maxima (in a warp, over warps, and over splits) and to the token's own
+    // difference.
     let exponent = 4.0 * (high - low) * UNIT;
     let factors = (longest_rise(scores) + COMBINATIONS) as f64 * (SPECIAL + 2.0 * UNIT);
     let error = |score: &Rounded| ((exponent + score.error) * std::f64::consts::LN_2 + factors).exp_m1();
@@ -197,13 +200,13 @@ fn weight_errors(scores: &[Rounded]) -> Vec<f64> {
 
 /// Returns the maximum number of times that the running maximum of any subsequence of the scores rises: the
 /// length of the longest subsequence in which each computed score may exceed the one before. A multiplication
-/// by a power of zero, which is exactly 1, is not a rise.
+/// by 2^0, which is exactly 1, does not count as a rise.
 fn longest_rise(scores: &[Rounded]) -> usize {
     let tolerance = 2.0 * scores.iter().map(|score| score.error).fold(0.0, f64::max);
-    // If a computed score exceeds an earlier one, its value is at most the tolerance lower. With a tolerance
-    // more added for each token, it is higher.
+    // If a computed score exceeds an earlier one, its exact value may be lower, but by less than `tolerance`.
+    // In `raised`, which adds `tolerance` once more for each token, the later score is higher.
     let raised = scores.iter().enumerate().map(|(token, score)| score.value + token as f64 * tolerance);
-    // `ends[n]` is the lowest end of a rising subsequence of n + 1 scores.
+    // `ends[n]` is the lowest last element of any increasing subsequence of length n + 1.
     let mut ends: Vec<f64> = Vec::new();
     for value in raised {
         let at = ends.partition_point(|&end| end < value);
@@ -221,7 +224,8 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::*;
 
-    /// Attention of a prompt of two tokens with one head of two elements. The second query scores 0 and 1.
+    /// Attention of a prompt of two tokens, with one head of two elements. The scores of the second query are
+    /// 0 and 1.
     const QUERIES: [f64; 4] = [5.0, 5.0, 0.0, 1.0];
     const KEYS: [f64; 4] = [3.0, 0.0, 0.0, 1.0];
     const VALUES: [f64; 4] = [3.0, 6.0, 9.0, 12.0];
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn a_query_attends_to_itself_and_to_earlier_tokens() {
         for (name, element) in [("attention_prefill", ElementType::F32), ("attention_half", ElementType::F16)] {
-            // The powers of the second query are 1 and 2.
+            // The second query weights the two values with 2^0 = 1 and 2^1 = 2.
             assert_eq!(values(&prefill(name, element, 1).unwrap()), [3.0, 6.0, 7.0, 10.0], "{name}");
             let error = prefill(name, element, 2).unwrap_err().to_string();
             assert!(error.contains("`heads` is 1, expected a multiple of 2"), "{error}");
@@ -295,7 +299,7 @@ mod tests {
         };
         assert_eq!(of(&[3.0, 1.0, 2.0, 2.5, 0.0], 0.0), 3);
         assert_eq!(of(&[1.0; 5], 0.0), 1);
-        // Equal values may be computed as rising ones.
+        // With rounding errors, the computed scores may rise although the exact ones are equal.
         assert_eq!(of(&[1.0; 5], 1e-9), 5);
     }
 }

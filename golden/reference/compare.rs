@@ -51,9 +51,9 @@ pub enum Mismatch {
     },
     /// The arrays contain different elements, regardless of order.
     Multiset {
-        /// Elements of the result that do not occur among the remaining expected elements.
+        /// Elements of the result that are left over after equal elements of both arrays have been paired.
         unexpected: Vec<String>,
-        /// Expected elements that do not occur among the remaining elements of the result.
+        /// Expected elements that are left over after equal elements of both arrays have been paired.
         missing: Vec<String>,
         /// Number of unexpected elements, which equals the number of missing elements.
         differing: usize,

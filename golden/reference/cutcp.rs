@@ -108,9 +108,9 @@ mod tests {
     fn an_atom_acts_across_bins_up_to_the_cutoff() {
         let potential = values(&potential(0.5).unwrap());
         let at = |x: usize, y: usize, z: usize| potential[((x / 8 * 8 + z) * 8 + y) * 8 + x % 8];
-        // The first two points are at distance 1/4 from the atom on either side, and the third at 3/8. The
-        // first point without potential is at distance 5/8 (legs 3/8 and 4/8), which is beyond the cutoff of
-        // 1/2.
+        // The first two points lie on either side of the atom at distance 1/4, and the third is at distance
+        // 3/8. Of the points without potential, the first is at distance 5/8 (legs 3/8 and 4/8), which is
+        // beyond the cutoff of 1/2.
         assert!((at(6, 0, 1) - 3.0 / 0.25 * 0.75 * 0.75).abs() < 1e-12);
         assert!((at(10, 0, 1) - at(6, 0, 1)).abs() < 1e-12);
         assert!((at(8, 3, 1) - 8.0 * 0.4375 * 0.4375).abs() < 1e-12);

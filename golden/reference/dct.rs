@@ -8,8 +8,8 @@ use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, c
 const SIDE: usize = 8;
 
 /// Maximum number of rounded operations on a pixel along one dimension. Direct evaluation needs ten: a
-/// coefficient, a product and eight additions. A kernel that first adds and subtracts opposite values needs
-/// six.
+/// coefficient, a product and eight additions. A kernel that first computes the sums and differences of
+/// values i and 7 - i needs six.
 const ROUNDINGS: usize = 10;
 
 /// Orthonormal DCT-II of each 8 x 8 tile of an image with `height` rows of `width` elements, both multiples

@@ -1,4 +1,4 @@
-//! Typed arrays stored as plain bytes, as in buffers and `.npy` files. References also produce them.
+//! Typed arrays stored as plain bytes: contents of buffers and `.npy` files, and results of references.
 
 use std::fmt;
 
@@ -194,7 +194,7 @@ impl Array {
     /// Returns the bytes of element `idx`.
     ///
     /// # Panics
-    /// Panics if `idx` is not below [`len`](Self::len), as do all accessors of an element.
+    /// Panics if `idx` is not below [`len`](Self::len). The other accessors of an element do the same.
     pub fn raw(&self, idx: usize) -> &[u8] {
         let size = self.element.bytes();
         &self.bytes[idx * size..][..size]

@@ -29,7 +29,8 @@ pub(super) static FFT: Reference = Reference {
 ///   sqrt(2) u < 3 u.
 ///
 /// Special function units compute the twiddle factors, with an error of 2^-20 in each part (`sin.approx` and
-/// `cos.approx` between -pi and pi). The angle adds 10 u (its constant and its product, each u times pi).
+/// `cos.approx` between -pi and pi). The rounding of the angle adds less than 10 u: u times pi each for its
+/// constant and its product.
 fn share() -> f64 {
     let unit = 1.0 / f64::from(1 << 24);
     let root = SQRT_2 / f64::from(1 << 20) + 10.0 * unit;
@@ -71,8 +72,8 @@ mod tests {
 
     #[test]
     fn fft_of_a_wave_is_a_peak_at_its_frequency() {
-        // The first transform is of zeros, and the second of i e^(2 pi i 3 n / 512). The expected result is
-        // 512 i at frequency 3, and 0 elsewhere.
+        // The first group of numbers contains only zeros; number n of the second group is i e^(2 pi i 3 n /
+        // 512). The expected result is 512 i at frequency 3, and 0 elsewhere.
         let mut data = vec![0.0; 1024];
         for n in 0..512 {
             let (sin, cos) = (std::f64::consts::TAU * 3.0 * f64::from(n) / 512.0).sin_cos();

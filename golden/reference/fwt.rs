@@ -30,8 +30,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
             (values[low], values[high]) = (values[low] + values[high], values[low] - values[high]);
         }
     }
-    // Each result is the sum of all elements with different signs. The error bound does not depend on the
-    // signs. Every element passes through one addition per level.
+    // The results differ only in the signs of the elements that they add up, and the error bound does not
+    // depend on signs. Every element passes through one addition per level.
     let bound = all.f32_bound(levels as usize);
     Ok(ExpectedOutput::with_bounds(values.into_iter().map(|value| (value, bound))))
 }

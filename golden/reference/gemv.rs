@@ -1,4 +1,4 @@
-//! CPU reference: products of vectors with the weights of a layer, of half precision or of 4 bits.
+//! CPU reference: products of vectors with the weights of a layer, which have half precision or 4 bits.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
@@ -13,8 +13,8 @@ pub(super) static GEMV: Reference = Reference {
     compute: gemv,
 };
 
-/// `y[r] = sum over c of scales[r][c / group] * (w[r][c] - 8) * x[c]`, where the 4-bit numbers `w` lie in words
-/// of eight, the lowest bits first.
+/// `y[r] = sum over c of scales[r][c / group] * (w[r][c] - 8) * x[c]`, where each word holds eight of the
+/// 4-bit numbers `w`, the first in the lowest bits.
 pub(super) static QUANTIZED_GEMV: Reference = Reference {
     name: "quantized_gemv",
     summary: "y = W x, W of 4-bit weights with a scale per group, rows x columns",
@@ -117,7 +117,8 @@ mod tests {
             let sizes = [("rows", Count(1)), ("columns", Count(columns)), ("group", Count(group))];
             run("quantized_gemv", &[("packed", &packed), ("scales", &scales), ("x", &x)], &sizes)
         };
-        // The weights are 1, 7, -8 and five zeros. The first group has two of them.
+        // The weights are 1, 7, -8 and five zeros. The first group, which has scale 1, contains all that are
+        // not zero.
         let padded = of(8, 4).unwrap();
         assert_eq!(values(&padded), [1.0 + 70.0 - 800.0]);
         assert!(of(8, 3).unwrap_err().to_string().contains("`columns` is 8, expected a multiple of 8 and of `group`"));

@@ -26,8 +26,8 @@ pub(super) fn bits(value: f64) -> u16 {
     // Exponent of the value, or that of the smallest normal number if the value is smaller.
     let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(MIN_EXPONENT, 16);
     let places = (value.abs() / 2f64.powi(exponent - FRACTION)).round_ties_even();
-    // The significand `places` of a normal number is 1024 or more. Adding it therefore increases the exponent
-    // field by 1. If rounding yields the significand 2048, the exponent field increases by 2.
+    // The significand `places` of a normal number is at least 1024, so adding it increases the exponent field
+    // by 1. If it was rounded up to 2048, adding it increases the exponent field by 2.
     let magnitude = f64::from((exponent - MIN_EXPONENT) << FRACTION) + places;
     sign | magnitude.min(f64::from(0x7c00)) as u16
 }

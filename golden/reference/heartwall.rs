@@ -9,7 +9,7 @@ use super::{
 const SIDE: usize = 15;
 /// Maximum displacement of a point in pixels, in each direction.
 const REACH: usize = 10;
-/// Edge length in pixels of the square window in which a point is searched.
+/// Edge length in pixels of the square window that is searched for a point.
 const WINDOW: usize = SIDE + 2 * REACH;
 /// Number of candidate positions of a texture along each edge of the window.
 const PLACES: usize = 2 * REACH + 1;

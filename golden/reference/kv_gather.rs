@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn kv_gather_follows_the_block_table_up_to_the_length() {
-        // The cache has three pages of two tokens of one word.
+        // The cache has three pages. Each page has two tokens, and each token one word.
         let cache = Array::from_integers(ElementType::U32, [10, 11, 20, 21, 30, 31]);
         let of = |blocks: &[i128], length: &[i128]| {
             let inputs = [("cache", &cache), ("blocks", &integers(blocks)), ("length", &integers(length))];

@@ -7,9 +7,9 @@ const BACKGROUND: i128 = 100;
 /// Brightness of the object.
 const OBJECT: i128 = 228;
 
-/// Measure of how well the pixels around each particle fit the object, in frame `frame` of the film. It sums,
-/// over these pixels, the squared difference between pixel and background minus the squared difference
-/// between pixel and object. The values of a pixel in all frames are contiguous.
+/// Measure of how well the pixels around each particle fit the object, in frame `frame` of the film: the sum
+/// over these pixels of (pixel - background)^2 - (pixel - object)^2. The values of a pixel in all frames are
+/// contiguous.
 pub(super) static LIKELIHOOD: Reference = Reference {
     name: "likelihood",
     summary: "fit of the pixels around each particle to an object",

@@ -357,8 +357,8 @@ impl Arguments<'_> {
         ReferenceError { reference: self.reference.name, reason }
     }
 
-    /// Returns the input called `name`. It must have at least `needed` elements; otherwise, `why` explains
-    /// that number in the error message.
+    /// Returns the input called `name`, or an error if it has fewer than `needed` elements. The error message
+    /// explains this number by the text `why`.
     fn input(&self, name: &str, needed: usize, why: &str) -> Result<&Array, ReferenceError> {
         let array = self.inputs[name];
         if array.len() < needed {

@@ -1,4 +1,4 @@
-//! CPU reference: experts of each token, and the tokens in the order of their experts.
+//! CPU reference: experts that each token uses in a mixture of experts, and the tokens sorted by expert.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
@@ -6,7 +6,7 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Ref
 const INPUTS: &[Input] = &[input("scores", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("tokens"), count("experts"), count("chosen")];
 
-/// Experts with the highest scores of each token, the highest first.
+/// For each token, the experts with the highest scores, the highest first.
 pub(super) static MOE_EXPERT: Reference = Reference {
     name: "moe_expert",
     summary: "experts with the highest scores of each token, in order",
@@ -36,7 +36,8 @@ pub(super) static MOE_WEIGHT: Reference = Reference {
     },
 };
 
-/// Number of pairs of token and expert that precede those of each expert, and the number of all pairs.
+/// For each expert, the number of pairs of token and expert that come before its own pairs. The number of all
+/// pairs follows at the end.
 pub(super) static MOE_FIRST: Reference = Reference {
     name: "moe_first",
     summary: "place of each expert's first pair of token and expert, and the number of pairs",
@@ -50,7 +51,7 @@ pub(super) static MOE_FIRST: Reference = Reference {
     },
 };
 
-/// Pairs of token and expert in the order of the experts; pairs of one expert in the order of the tokens.
+/// Pairs of token and expert, sorted by expert and then by token.
 pub(super) static MOE_PAIR: Reference = Reference {
     name: "moe_pair",
     summary: "pairs of token and expert, sorted by expert",
@@ -60,7 +61,8 @@ pub(super) static MOE_PAIR: Reference = Reference {
     compute: |arguments| Ok(integers(sorted_pairs(arguments)?)),
 };
 
-/// Row of the token of each pair, in the order of the experts.
+/// For each pair of token and expert, in the order of the experts, the row of `rows` that belongs to the
+/// token.
 pub(super) static MOE_GATHER: Reference = Reference {
     name: "moe_gather",
     summary: "rows of the tokens of all pairs of token and expert, sorted by expert",
@@ -115,7 +117,8 @@ mod tests {
 
     #[test]
     fn tokens_go_to_their_experts_in_order() {
-        // The chosen experts are 2 and 0, 1 and 2, 0 and 1, the last two with equal scores.
+        // The tokens choose the experts 2 and 0, 1 and 2, and 0 and 1. For the third token, both experts have
+        // the same score.
         let scores = reals(&[1.0, 0.0, 2.0, -5.0, 4.0, 3.0, 1.0, 1.0, 0.0]);
         let rows = reals(&[10.0, 11.0, 12.0]);
         let sizes = [("tokens", Count(3)), ("experts", Count(3)), ("chosen", Count(2))];

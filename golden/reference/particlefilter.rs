@@ -2,7 +2,7 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Maximum total weight. Up to it, single precision represents every sum of weights exactly.
+/// Maximum total weight: single precision represents all sums of weights up to this number exactly.
 const MAX_TOTAL: i128 = 1 << 24;
 
 /// Resampled particles. The result for a new particle is `from[j]`, where j is the first old particle at

@@ -3,8 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Heads of queries or keys, with each pair of elements `i` and `i + size / 2` turned in its plane. The table
-/// has a cosine and a sine for each position and pair.
+/// Heads of queries or keys in which each pair of elements `i` and `i + size / 2` is rotated as a point in a
+/// plane. The input `table` has the cosine and the sine of the angle for each position and pair.
 pub(super) static ROPE: Reference = Reference {
     name: "rope",
     summary: "heads whose elements i and i + size / 2 are turned by the angle of their token's position",
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn rope_turns_each_pair_by_the_angle_of_its_position() {
-        // At position 1, the first pair turns by a quarter and the second by a half.
+        // Position 1 rotates the first pair by a quarter turn and the second by half a turn.
         let table = reals(&[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, -1.0, 0.0]);
         let of = |position: &[i128], size| {
             let heads = reals(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);

@@ -3,8 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// `probability[r][i] = exp(logits[r][i] / temperature)`, divided by the sum of these powers over the row. Rows
-/// are `pitch` elements apart, and the elements between them stay zero.
+/// `probability[r][i] = exp(logits[r][i] / temperature)`, divided by the sum of these exponentials over the
+/// row. Rows are `pitch` elements apart, and the elements between them stay zero.
 pub(super) static SOFTMAX: Reference = Reference {
     name: "softmax",
     summary: "softmax of rows of logits at a temperature, rows x vocabulary, rows pitch apart",
@@ -21,11 +21,11 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     if temperature <= 0.0 {
         return Err(arguments.error(format!("parameter `temperature` is {temperature}, expected more than 0")));
     }
-    // Powers of two, as kernels compute them.
+    // As in kernels, exponentials are computed as powers of two, so the exponents are multiplied by log2(e).
     let scale = Rounded::constant(std::f64::consts::LOG2_E) / Rounded::exact(temperature);
     let row = |r: usize| {
         let all = (0..vocabulary).map(|i| logits.real(r * pitch + i));
-        // Maxima are not rounded.
+        // The maximum of a row is exact, because finding it involves no rounding.
         let most = Rounded::exact(all.clone().fold(f64::NEG_INFINITY, f64::max));
         let powers: Vec<_> = all.map(|logit| ((Rounded::exact(logit) - most) * scale).fast_exp2()).collect();
         let share = Rounded::exact(1.0) / Rounded::sum(powers.iter().copied());

@@ -94,8 +94,9 @@ fn gain(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
         match moves {
             Moves::Yes => row[centres] = more.with_bound(),
             Moves::No => row[own] = (-*more).with_bound(),
-            // If the point moves, the element of the candidate center holds the difference, and otherwise the
-            // element of the present center. The difference is close to zero, and the other element is zero.
+            // If the point moves, the element of the candidate center holds the cost difference, and
+            // otherwise that of its present center. The expected value of both elements is zero, with a
+            // tolerance as large as this difference, which is close to zero.
             Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
         }
     }

@@ -44,8 +44,8 @@ fn advance(state: i128) -> i128 {
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
-    // All numbers below the modulus of the generator form sixteen equal ranges, one per entry of the shuffle
-    // table.
+    // The numbers below the modulus of the generator are divided into sixteen equal ranges, one per entry of
+    // the shuffle table.
     let entry = last / (MODULUS / TABLE as i128 + 1);
     numbers[24 - entry as usize]
 }

@@ -17,7 +17,7 @@ impl Duel {
         Self { sets, balance: 0 }
     }
 
-    /// Counts a miss in a set. Returns true if that set uses the first policy.
+    /// Counts a miss in a set if this is a leader set. Returns true if the set uses the first policy.
     pub fn first_leads(&mut self, set: usize) -> bool {
         let turn = set % (self.sets / 2);
         if turn == 0 {

@@ -13,7 +13,7 @@ use super::places::WayMap;
 use super::ship::Signature;
 use super::{InsertedLine, Replacement, Scheme};
 
-/// Prediction value of a line whose last use was predicted to be cache-averse.
+/// Prediction value of a line that was predicted to be cache-averse at its last use.
 const AVERSE: u8 = 7;
 
 /// Configuration of the Hawkeye replacement policy.

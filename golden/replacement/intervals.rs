@@ -15,7 +15,7 @@ pub const FAR: u8 = 3;
 pub const LONG: u8 = 2;
 
 /// Insertion policy of RRIP: determines the initial prediction value of each line, and may learn from the
-/// reuse of lines. A policy groups lines by their source, which is a number such as a signature.
+/// reuse of lines. It learns separately for each source of lines, which is a number such as a signature.
 pub trait Insertion: Debug + Send {
     /// Returns the source of an inserted line: the number by which the policy groups lines.
     fn source(&self, _newcomer: InsertedLine) -> u64 {

@@ -54,7 +54,8 @@ impl LineSets {
         self.policy.on_hit(line, 0);
     }
 
-    /// Reports an access of a requester to the partition, if there is one, after its other effects.
+    /// Informs the partition, if there is one, that a requester has accessed a line. Call it after all other
+    /// effects of the access.
     pub fn on_access(&mut self, requester: usize, line: u64) {
         if let Some(owners) = &mut self.owners {
             owners.on_access(requester, self.index.set_of_line(line), line);

@@ -14,7 +14,8 @@ pub trait Position: Debug + Send {
     fn is_front(&mut self, set: usize) -> bool;
 }
 
-/// Replacement policy in LRU order, in which `P` chooses the insertion position.
+/// Replacement policy that evicts the first line in LRU order. `P` chooses the position at which a line is
+/// inserted into this order.
 #[derive(Debug)]
 pub struct Stamps<P> {
     lines: BTreeMap<u64, i64>,

@@ -71,7 +71,8 @@ impl Icache {
     /// Fetches the instruction at an address for a warp.
     ///
     /// # Errors
-    /// Returns the reason if a correct cache would not perform a lookup for this warp now.
+    /// Returns the reason if a correct cache would not serve this warp now, for example because the warp
+    /// waits for a line that is still in flight.
     pub fn fetch(&mut self, warp: u8, address: u64) -> Result<FetchResult, String> {
         let line = self.line_of(address);
         if let Some(came) = self.came {

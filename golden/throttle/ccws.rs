@@ -83,8 +83,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Creates the scores of an SM without resident warps. `base` is the base score of a warp, and `k` the
-    /// factor of lost-locality events.
+    /// Creates the scores of an SM in which no warp is resident yet. `base` is the base score of a warp; in
+    /// the score, lost-locality events per instruction are multiplied by `k`.
     pub fn new(base: u64, k: u64) -> Self {
         Self { base, k, warps: BTreeMap::new() }
     }

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Selects whose requests are counted and compared with the threshold.
+/// Selects the SMs whose requests for a line are counted. The count is compared with the threshold from
+/// which the line is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
-    /// Only requests of the SM for which the set is computed.
+    /// Only requests of the SM whose admitted lines are determined.
     Local,
     /// Requests of all SMs together.
     Global,
@@ -37,7 +38,7 @@ impl Recording {
                 CountScope::Either => here || anywhere,
             }
         };
-        // The set of an SM may include lines that only other SMs requested in the profiling run.
+        // The admitted lines of an SM may include lines that only other SMs requested in the profiling run.
         let of_sm = |sm: u32| global.keys().copied().filter(|line| admits(sm, *line)).collect();
         (0..self.sms() as u32).map(of_sm).collect()
     }

@@ -135,7 +135,7 @@ impl Locality {
     fn step(&mut self, step: &WarpStep<'_>) {
         let Some(asked) = step.global() else { return };
         let lanes = WarpAccess { active: asked.mask, addresses: asked.addresses, width: asked.mem.bytes() as usize };
-        // The access of a misaligned lane is not counted: it ends the launch when the instruction executes.
+        // A misaligned access ends the launch when its instruction executes, so it is not counted.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let &WarpStep { sm, cta, warp, .. } = step;
         let is_load = asked.access == Access::Load;

@@ -204,7 +204,7 @@ impl Caches {
     fn access(&mut self, access: &WarpMemory<'_>, profile: &mut Profile) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // The access of a misaligned lane is not counted: it ends the launch when the instruction executes.
+        // A misaligned access ends the launch when its instruction executes, so it is not counted.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let count = requests.len() as u64;
         if access != Access::Load {

@@ -63,7 +63,7 @@ impl Recording {
     fn add(&mut self, access: &WarpMemory<'_>, line_bytes: usize, numbers: &mut BTreeMap<u32, usize>) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // The access of a misaligned lane is not recorded: it ends the launch when the instruction executes.
+        // A misaligned access ends the launch when its instruction executes, so it is not recorded.
         let Ok(requests) = coalesce(&lanes, line_bytes) else { return };
         let mut load = STORE;
         if access == Access::Load {

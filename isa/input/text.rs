@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Distance in bytes between two positions for which the index stores the number of preceding characters.
-/// With the index, a column far into a long line is found quickly.
+/// Size of a block of text in bytes. The index stores the number of characters before each block, so that
+/// a column far into a long line is found quickly.
 const BLOCK: usize = 4096;
 
 /// Text with the name of its file. The first lookup of a position builds the index of lines.

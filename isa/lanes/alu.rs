@@ -81,7 +81,7 @@ pub enum AluFn {
     /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
     /// differs.
     Bfind {
-        /// Selects the result: true for the left shift that moves the found bit to the top, false for the
+        /// True if the result is the left shift that moves the found bit to the top, false if it is the
         /// position of the bit.
         shift: bool,
     },
@@ -121,8 +121,8 @@ pub enum AluFn {
     /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower
     /// element.
     ConvertPair,
-    /// Packing of two signed numbers that saturate: the low bits of the result are `b`, then `a`, each
-    /// clamped to the range of an element. The bits above them are the low bits of `c`.
+    /// Packs two signed numbers with saturation: the low bits of the result are `b`, then `a`, each clamped
+    /// to the range of an element. The bits above them are the low bits of `c`.
     PackSaturated {
         /// Width of an element in bits: 2, 4, 8 or 16.
         bits: u8,

@@ -30,7 +30,7 @@ pub enum AtomicFn {
     Decrement,
     /// `b` arrivals at an mbarrier object, only in shared memory: [`BarrierWord::arrive`].
     Arrive,
-    /// Same as [`AtomicFn::Arrive`], but later phases expect `b` arrivals less.
+    /// Same as [`AtomicFn::Arrive`], but each later phase expects `b` fewer arrivals.
     ArriveAndDrop,
 }
 
@@ -43,7 +43,7 @@ pub struct BarrierWord(u64);
 impl BarrierWord {
     /// Legal numbers of arrivals of a phase (PTX ISA, `mbarrier.init`).
     pub const COUNTS: std::ops::RangeInclusive<u64> = 1..=(1 << 20) - 1;
-    /// Lowest bit of the number of the phase, which is its parity.
+    /// Position of the lowest bit of the phase number. This bit is the parity of the phase.
     pub const PHASE_AT: u32 = 20;
 
     /// Creates an object in phase 0, each of whose phases expects `count` arrivals.
@@ -58,9 +58,9 @@ impl BarrierWord {
         self.0
     }
 
-    /// Returns the object after `count` arrivals. The last pending arrival completes the phase, and the next
-    /// one begins with as many pending arrivals as it expects. More arrivals than are pending complete no
-    /// phase; the PTX ISA leaves their result undefined.
+    /// Returns the object after `count` arrivals. The last pending arrival completes the phase. In the next
+    /// phase, all expected arrivals are pending. If there are more arrivals than are pending, the phase is
+    /// not completed; the PTX ISA leaves this case undefined.
     #[must_use]
     fn arrive(self, count: u64, drops: bool) -> Self {
         let most = *Self::COUNTS.end();
@@ -161,10 +161,10 @@ mod tests {
         assert_eq!(drop(new, 1), word(2, 0, 2));
         assert_eq!(drop(word(3, 4, 1), 1), word(2, 5, 2));
         assert_eq!(drop(word(1, 4, 1), 1), word(0, 5, 0));
-        // The largest count leaves the other fields alone.
+        // The largest possible count does not overflow into the other fields.
         let most = (1 << 20) - 1;
         assert_eq!(arrive(BarrierWord::new(most as u32).bits(), most), word(most, 1, most));
-        // More arrivals than are pending complete no phase.
+        // If there are more arrivals than are pending, the phase is not completed.
         assert_eq!(arrive(word(3, 0, 1), 2), word(3, 0, most));
     }
 

@@ -83,7 +83,7 @@ fn range(ty: Type) -> (i128, i128) {
     if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// Returns the bits that an integer result has in its register.
+/// Returns an integer result as the bits that are written to its register.
 #[inline]
 fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     let x = if op.sat {

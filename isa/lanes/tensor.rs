@@ -16,8 +16,8 @@ type Row = [u32; 32];
 /// subnormals are kept, and NaN is canonical. With `.f16` accumulators, the sum is rounded to `.f16` once,
 /// after the last addition. Sums of integers are exact before they wrap around or saturate.
 ///
-/// A step of a `.f64` product has one register of each matrix, whose low words are the first row and whose
-/// high words are the second: see [`multiply_doubles`].
+/// A step of a `.f64` product uses one 64-bit register of each matrix: the first `Row` holds the low words of
+/// all lanes, the second the high words. See [`multiply_doubles`].
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     match op.form.factor_bits {
         64 => multiply_doubles(op, a, b, c),
@@ -71,7 +71,8 @@ fn multiply_doubles(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> 
     let number =
         |[low, high]: [&Row; 2], lane: usize| f64::from_bits(u64::from(high[lane]) << 32 | u64::from(low[lane]));
     let [in_a, in_b, in_c] = [op.a, op.b, op.c].map(|registers| u32::from(registers[0].unwrap_or(0)));
-    // Products of the step by their number: a register holds four adjacent columns of A, or rows of B.
+    // Four elements of each row of A and of each column of B: a register holds four adjacent columns of A, or
+    // four adjacent rows of B.
     let mut rows = [[0.0; 4]; 16];
     let mut columns = [[0.0; 4]; 8];
     for lane in 0..32 {
@@ -153,8 +154,8 @@ fn factors<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> 
     [rows, columns]
 }
 
-/// Returns the index of a row (or column) when the rows of all products of the instruction are numbered
-/// consecutively. Each product has `lines` rows; `at` is the number of the row within product `product`.
+/// Returns the index of a row (or column) among the rows of all products of the instruction. The row is
+/// number `at` of product `product`, and each product has `lines` rows.
 fn line(lines: u16, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }

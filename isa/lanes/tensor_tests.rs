@@ -258,8 +258,8 @@ fn double(random: u64) -> u64 {
     }
 }
 
-/// Row and column of element `i` that a lane holds of matrix A, B or C of `.f64` elements, according to the
-/// PTX ISA.
+/// Returns the row and the column of the `i`-th element of matrix A, B or C that a lane holds, for `.f64`
+/// elements (PTX ISA).
 fn at_double(form: &Form, which: char, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     match (form.shape, which) {
@@ -273,7 +273,8 @@ fn at_double(form: &Form, which: char, lane: usize, i: usize) -> [usize; 2] {
     }
 }
 
-/// Registers of a fragment, as rows of low and of high words.
+/// Returns the registers of a fragment of `.f64` elements. Each register is a row of low words and a row of
+/// high words.
 fn fragment_of_doubles(form: &Form, which: char, count: u32, matrix: &[Vec<u64>]) -> Vec<[Row; 2]> {
     let mut registers = vec![[[0; 32]; 2]; count as usize];
     for (i, [low, high]) in registers.iter_mut().enumerate() {

@@ -142,8 +142,8 @@ pub struct WarpResult {
     pub preds: u32,
 }
 
-/// Computes an exchange between the lanes of the mask `active`. The results of other lanes are undefined. A
-/// lane whose source lane is inactive gets its own value from a shuffle.
+/// Computes an exchange between the lanes of the mask `active`. The results of other lanes are undefined. In
+/// a shuffle, a lane whose source lane is inactive gets its own value.
 pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     let WarpInputs { a, b, c, pred } = inputs;
     let splat = |value: u32| [u64::from(value); 32];
@@ -183,8 +183,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // The first value is combined with itself, because combining two floats also takes the magnitude
-            // and makes a NaN canonical. This must happen even if only one lane is active.
+            // The first value is combined with itself, because combining floats may also replace them by
+            // their magnitudes, and makes a NaN canonical. This must happen even if only one lane is active.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -193,8 +193,7 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     }
 }
 
-/// Returns the fragment of the transpose of a matrix. The row and the column of an element of the result are
-/// the column and the row of the element of `a` that it equals.
+/// Returns, in the same layout as `a`, the transpose of the matrix that `a` holds.
 fn transpose(a: &[u64; 32]) -> [u64; 32] {
     let mut matrix = [[0; 8]; 8];
     let places = (0..32).flat_map(|lane| (0..2).map(move |half| (lane, half, EIGHT_BY_EIGHT.place(lane, half))));

@@ -38,8 +38,8 @@ pub struct Module<'a> {
     pub version: (u32, u32),
     /// Targets from `.target`, such as `sm_35`.
     pub target: Vec<Name<'a>>,
-    /// Address size in bits, from `.address_size`: 32 or 64. Without the directive, the size is 32 bits, but
-    /// 64 bits before PTX version 2.3, which did not have the directive.
+    /// Address size in bits, from `.address_size`: 32 or 64. If the directive is absent, the size is 32 bits;
+    /// before PTX version 2.3, which introduced the directive, it is 64 bits.
     pub address_size: u32,
     /// Variables at file level.
     pub variables: Vec<Variable<'a>>,

@@ -15,7 +15,7 @@ use isa::map::CONST_BYTES;
 use isa::program::{Addresses, Target};
 use isa::types::Type;
 
-/// Maximum size of all `.global` variables of a module in bytes.
+/// Maximum total size of the `.global` variables of a module in bytes.
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 
 /// Data of a module: its variables, constants and texture references.

@@ -36,9 +36,8 @@ pub(super) struct Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Pairs of target architectures, the newer one first. The newer architecture introduced instructions
-        // that the older one lacks. PTX compiled for the older architecture therefore does not contain these
-        // instructions.
+        // Pairs of target architectures, the newer one first. PTX compiled for the older architecture does
+        // not contain the instructions that the newer one introduced.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);

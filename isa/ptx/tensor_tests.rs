@@ -129,7 +129,7 @@ fn a_step_of_doubles_reads_four_columns_and_adds_to_the_step_before_it() {
     let (message, _) =
         find_error("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0, %rd1}, {%r0}, {%rd3}, {%rd4, %rd5};");
     assert_eq!(message, "register `%r0` is `.b32`, expected 64 bits for `.b64`");
-    // A result that takes the place of a factor is written to a temporary register first.
+    // If a register of D is also a register of a factor, the result is first written to a temporary register.
     let late = lower("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd2, %rd1}, {%rd2}, {%rd3}, {%rd4, %rd5};");
     assert_eq!(late.iter().filter(|inst| inst.op == Op::Mov(Type::B64)).count(), 2);
 }

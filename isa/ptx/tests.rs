@@ -262,7 +262,8 @@ fn an_mbarrier_is_a_word_of_shared_memory() {
     assert!(matches!(test[..], [Op::Load(_), Op::Fence(Scope::Cta), Op::Alu(_), Op::Compare(_), Op::Exit]), "{test:?}");
     let init = lower("mbarrier.init.shared.b64 [%r1], 7;");
     assert_eq!(init.insts[0].srcs[0], Src::Imm(7 << 32 | 7));
-    // The copies of a thread are complete when it arrives, so the arrival that they take back is not added.
+    // Without `.noinc`, the instruction adds one pending arrival that the completed copies of the thread take
+    // back. The copies are complete at once, so it becomes a no-op.
     assert_eq!(ops("cp.async.mbarrier.arrive.shared.b64 [%r1];")[0], Op::Nop);
     let cases = [
         ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object for 0 arrivals, expected 1 to 1048575"),
@@ -993,7 +994,8 @@ fn hostile_texts_are_refused_without_harm() {
     assert!(long.parse().is_err());
 }
 
-/// All kernels in the folder `kernels` must lower, and must fit in the registers of the machine.
+/// It must be possible to lower all kernels in the folder `kernels`, and they must fit in the registers of
+/// the machine.
 #[test]
 fn every_committed_kernel_lowers_and_fits_the_machine() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");

@@ -150,7 +150,8 @@ impl Class {
         }
     }
 
-    /// Replaces the generic space by the specific space `generic`; returns other classes unchanged.
+    /// Returns this class with the generic space replaced by the space `generic`. Classes without generic
+    /// addresses stay unchanged.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Number of bytes of the line that an error shows before and after the position of the mistake.
+/// Number of bytes of the line that an error shows before and after the position of the error.
 const SHOWN_AROUND: usize = 60;
 /// Maximum number of bytes of a token that a message quotes.
 const QUOTED: usize = 40;

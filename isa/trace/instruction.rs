@@ -80,8 +80,8 @@ impl Format {
     }
 
     /// Parses an instruction line word by word, and writes the addresses of active lanes to `addresses`. If
-    /// the result can be cached, also returns the marks between the sections of the line: the cached
-    /// sections, and those that vary between lines of an instruction.
+    /// the result can be cached, also returns the positions that separate the sections that all lines of an
+    /// instruction share, which are cached, from those that vary.
     pub fn parse(
         self,
         line: &[u8],

@@ -59,8 +59,8 @@ pub(super) trait SystemResults {
     }
 }
 
-/// True if `part` is so close to 1 that there is no effect. `part` is a ratio: a metric on one system divided
-/// by the same metric on another system.
+/// True if `part` is so close to 1 that the metric is regarded as unchanged. `part` is a ratio: a metric on
+/// one system divided by the same metric on another system.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
@@ -77,8 +77,8 @@ pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
 
-/// Collects comparisons with the thesis's statements about named benchmarks. For each statement that does not
-/// hold for our results, it adds an explanation from the behavior of the caches.
+/// Collects comparisons of our results with statements of the thesis about named benchmarks. A comparison
+/// that fails gets an explanation of how the caches behaved.
 pub(super) struct Claims<'a, O> {
     pub(super) all: &'a [O],
     pub(super) rows: Vec<ComparisonRow>,
@@ -168,8 +168,8 @@ const fn tracker_systems(size: usize) -> (usize, usize) {
 }
 
 fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
-    // The thesis states "up to 9% average DRAM data demand reduction for 128KB". This is the largest mean
-    // reduction of all L2 sizes.
+    // The thesis states "up to 9% average DRAM data demand reduction for 128KB". We read this as two
+    // statements: the mean reduction for 128 KB is 9 %, and it is the largest of all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracker_systems(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
     claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracker_systems(0)));
@@ -195,8 +195,8 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     );
 }
 
-/// Compares a sharing tracker with an L2 of twice the size. Benchmarks that do not profit from the larger L2
-/// are left out, because for them, the comparison could hardly fail.
+/// Compares a 128 KB L2 with a sharing tracker to a 256 KB L2 without one. Benchmarks that do not profit from
+/// the larger L2 are left out, because for them the comparison proves nothing.
 fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);

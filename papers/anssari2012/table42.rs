@@ -1,4 +1,4 @@
-//! anssari2012 Table 4.2: how the CTAs of each benchmark share data. Fixed rules assign the classes.
+//! anssari2012 Table 4.2: how the CTAs of each benchmark share data, classified by fixed rules.
 
 mod bound;
 
@@ -96,7 +96,7 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// Texts for the columns of Table 4.2; `None` if there is nothing to show in a column.
+/// One text per column of Table 4.2; `None` for an empty cell.
 type Texts = [Option<String>; CLASSES.len()];
 
 /// Classifies the instructions of several kernels. Returns two sets of texts, with one text per column

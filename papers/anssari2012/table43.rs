@@ -7,14 +7,13 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Quantities that are compared for each structure: name, and a maximum relative error. Up to this error, the
-/// quantity that CACTI 6.5 computes is regarded as equal to the published one.
+/// Quantities that are compared for each structure, each with the maximum relative error at which the value
+/// from CACTI 6.5 is regarded as equal to the published one.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures: name of the kind on the results page, and a text that occurs in the names of its rows
-/// in Table 4.3, by which these rows are found.
+/// Kinds of structures. For each: its name on the results page, and a text by which its rows in Table 4.3 are
+/// found, because their names contain it.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range of the ratio of our value to the published value. Within this range, our value is regarded as
-/// reproduced.
+/// Our value is regarded as reproduced if its ratio to the published value is in this range.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Structure with its published values, and with the values of our model.

@@ -34,8 +34,8 @@ const PASSING: &str = "L2 bypassed";
 /// record written bytes.
 const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
-/// Additional kernels, each with settings of the machine. The lines that these kernels access map to few L1
-/// sets. The kernels show why L1s refuse requests that the sharing tracker forwards to them.
+/// Additional kernels, whose accesses map to few L1 sets, each with settings of the machine. They show why
+/// L1s refuse requests that the sharing tracker forwards to them.
 const OTHERS: [(&str, &[&str]); 4] =
     [("syrk", &[]), ("syrk", &["link.request=1"]), ("syrk", &["l1.sets=16", "l1.ways=32"]), ("gesummv", &[])];
 
@@ -119,8 +119,8 @@ struct SystemRun {
 struct BenchmarkRuns {
     name: &'static str,
     done: Vec<SystemRun>,
-    /// Counters of the systems [`PROPOSED`] and [`PASSING`] with the setting [`BYTE_MASK`]. `None` for
-    /// benchmarks in which it makes no difference whether write misses fetch their line.
+    /// Counters of the systems [`PROPOSED`] and [`PASSING`] with the setting [`BYTE_MASK`], for benchmarks
+    /// whose DRAM traffic grows with the L2 bypass, according to the thesis. `None` for all others.
     masked: Option<[Counters; 2]>,
 }
 

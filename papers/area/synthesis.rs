@@ -84,8 +84,8 @@ fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
     ]
 }
 
-/// Compares the number of flip-flops after synthesis with the number of bits that the hardware blocks
-/// describe.
+/// Compares the number of flip-flops after synthesis with the number of flip-flops that the hardware blocks
+/// list.
 fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
     let parts = all.iter().zip(synthesised);
     let others: Vec<_> = parts
@@ -126,15 +126,16 @@ fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
     })
 }
 
-/// Compares numbers in the papers with those of the synthesized modules.
+/// Compares numbers of flip-flops and logic inputs that the papers state with those of the synthesized
+/// modules.
 fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
         found.ok_or_else(|| miette!("there is no component {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
-    // The modules are synthesized with a single set, because in the machine, all sets are in one memory and
-    // not in flip-flops.
+    // The modules are synthesized with a single set, so that only one set is made of flip-flops. In the
+    // machine, a memory holds all sets.
     let set = ("SETS", 1);
     let sets = u64::from(resolve_config("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;

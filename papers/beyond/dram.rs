@@ -99,7 +99,7 @@ struct DramResults {
     /// Number of kernels in the suite, whether DRAM bound or not.
     suite: usize,
     kernels: Vec<(String, PathBuf)>,
-    /// Runs by policy and kernel.
+    /// Runs, indexed by policy and then by kernel.
     runs: Vec<Vec<DramRun>>,
 }
 

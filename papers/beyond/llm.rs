@@ -1,5 +1,5 @@
-//! Designs of the five papers on kernels of LLM inference. Decode and prefill are apart: the former streams
-//! weights and cached keys that nothing reads again, the latter reads tiles again.
+//! The designs of the five papers on kernels of LLM inference. The results are separate for decode and
+//! prefill: decode reads weights and cached keys only once, whereas prefill reads tiles again.
 
 use std::path::{Path, PathBuf};
 
@@ -19,18 +19,18 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunOptions, open, ratio};
 
-/// Machines: one of the time of the papers, and a V100.
+/// Machines: `fermi`, a GPU of the years in which the papers appeared, and `volta`, a V100.
 const MACHINES: [&str; 2] = ["fermi", "volta"];
 
-/// Part of inference, with its kernels.
+/// Phase of LLM inference, and the kernels that it runs.
 struct Phase {
     name: &'static str,
-    /// Description of the work for each token, as a part of a sentence.
+    /// Description of the work in this phase, for use within a sentence.
     about: &'static str,
     kernels: &'static [Kernel],
 }
 
-/// Kernel in its main size.
+/// Kernel of a phase. It runs in its main problem size.
 struct Kernel {
     name: &'static str,
     /// True for a kernel of `kernels/tensor`, which needs tensor pipes.
@@ -45,7 +45,8 @@ const fn tensor(name: &'static str) -> Kernel {
     Kernel { name, is_tensor: true }
 }
 
-/// `rmsnorm`, `rope` and `moe` occur in both phases. Here they have the many tokens of a prompt.
+/// `rmsnorm`, `rope` and `moe` occur in both phases of inference. They are only listed for prefill, because
+/// our kernels process the many tokens of a prompt.
 const PHASES: [Phase; 2] = [
     Phase {
         name: "decode",
@@ -94,7 +95,7 @@ const fn scheme(name: &'static str, paper: &'static str, designs: &'static [&'st
 const SCHEMES: [Scheme; 7] = [
     scheme("plain", "", &[]),
     Scheme {
-        // Twice as many tags as lines, as in the paper.
+        // The paper's L1 has twice as many tags as lines.
         on_volta: &["l1.decoupled.tag_ways=512"],
         ..scheme("decoupled-dueling", "li2015", &["decoupled-dueling"])
     },
@@ -114,8 +115,8 @@ impl Kernel {
         if desk.is_quick { file.join("small") } else { file }
     }
 
-    /// Returns the designs of a scheme on a machine for this kernel. `volta` has tensor pipes, `fermi` needs a
-    /// design for them.
+    /// Returns the designs of a scheme on a machine, for this kernel. If the kernel uses tensor pipes, they
+    /// include a design that adds tensor pipes to `fermi`; `volta` has them anyway.
     fn designs(&self, machine: &str, scheme: &Scheme) -> Vec<&'static str> {
         let pipes = (self.is_tensor && machine == MACHINES[0]).then_some("tensor");
         pipes.into_iter().chain(scheme.designs.iter().copied()).collect()
@@ -131,7 +132,7 @@ impl Scheme {
         if machine == MACHINES[1] { self.on_volta } else { &[] }
     }
 
-    /// Returns the name of the scheme and of its paper.
+    /// Returns the name of the scheme, followed by that of its paper in parentheses.
     fn shown(&self) -> String {
         if self.paper.is_empty() { self.name.to_owned() } else { format!("{} ({})", self.name, self.paper) }
     }
@@ -178,7 +179,7 @@ pub(super) fn llm(desk: &Session) -> Result<Page, FigureError> {
     Ok(draw(desk.is_quick, &LlmResults(found.into()))?)
 }
 
-/// Runs a launch file with the loads cached that the heuristic of xie2013 selects.
+/// Runs a launch file in which only the loads that the heuristic of xie2013 selects are cached in the L1.
 fn run_compiled(launch: &Path, machine: &ResolvedMachine) -> Result<PolicyRun, RunFailure> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
@@ -230,14 +231,15 @@ fn draw(is_quick: bool, found: &LlmResults) -> Result<Page, Report> {
 }
 
 impl Phase {
-    /// Returns the name of the phase at the beginning of a heading.
+    /// Returns the name of the phase with a capital letter, to begin a heading.
     fn title(&self) -> String {
         let (first, rest) = self.name.split_at(1);
         first.to_uppercase() + rest
     }
 }
 
-/// Returns a sentence about schemes with which an L1 looks up fewer lines per cycle; nothing if there are none.
+/// Returns a sentence about the schemes with which an L1 looks up fewer lines per cycle. It is empty if there
+/// are no such schemes.
 fn lookups() -> Result<String, Report> {
     let mut text = String::new();
     for machine in MACHINES {
@@ -359,7 +361,8 @@ mod tests {
 
     #[test]
     fn the_conclusion_names_the_fastest_design_of_each_phase_and_machine() {
-        // The FRC halves the cycles of decode on `fermi`, and doubles those of prefill; nothing else changes them.
+        // On `fermi`, the FRC halves the cycles of decode and doubles those of prefill. All other runs take
+        // equally many cycles.
         let found = results(|machine, phase, scheme, _| match (machine, phase, SCHEMES[scheme].name) {
             (0, 0, "frc") => 50,
             (0, 1, "frc") => 200,
@@ -375,7 +378,8 @@ mod tests {
         let prefill = line("- Prefill:");
         assert!(prefill.contains("the most has `frc` with 2.000") && prefill.contains("0 of 6 kernels"), "{prefill}");
         assert_eq!(page.csv.lines().count(), 1 + MACHINES.len() * SCHEMES.len() * (7 + 6));
-        // The L2 of these runs has no loads.
+        // These results have an L1 hit rate of 25 %, and no L2 hit rate, because they contain no loads that
+        // reached the L2.
         assert!(text.contains("25.0") && text.contains(" - |"), "{text}");
     }
 

@@ -67,7 +67,7 @@ impl CacheKind {
     }
 }
 
-/// Counts of the L1s or of the L2 banks.
+/// Numbers of loads, hits and evictions, summed over the L1s or over the L2 banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CacheCounts {
     /// Number of lines that loads requested from the caches.
@@ -116,7 +116,7 @@ impl PolicyRun {
 struct CacheResults {
     cache: &'static CacheKind,
     kernels: Vec<(String, PathBuf)>,
-    /// Runs by policy and kernel.
+    /// Runs, indexed by policy and then by kernel.
     runs: Vec<Vec<PolicyRun>>,
 }
 

@@ -57,11 +57,10 @@ impl Times {
     /// Durations that the figure assumes. No other durations agree with the cycles in the paper's text.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 
-    /// Returns a cycle in which all replacements are complete, even if they do not overlap.
+    /// Returns a cycle by which all replacements are complete, even if they run one after the other.
     fn end(self) -> u64 {
         let [.., (last, _)] = READS;
-        // Links and queues are not included in the durations; the 10 additional cycles per request cover
-        // them.
+        // Each request gets 10 additional cycles for links and queues, which the durations do not include.
         last + READS.len() as u64 * (u64::from(self.look_up) + self.evict + self.fetch + 10)
     }
 }
@@ -261,8 +260,8 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
     }
 }
 
-/// Returns the parameters that a machine with 15 SMs gives the L2 bank. Before the bank evicts a line, it
-/// recalls the line from the L1s of all SMs.
+/// Returns the parameters that the L2 bank gets from its machine. This machine has 15 SMs, and before the
+/// bank evicts a line, it recalls the line from all their L1s.
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {

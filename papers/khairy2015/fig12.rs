@@ -26,11 +26,11 @@ const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
 /// with PRIC as a percentage of the IPC with a fully associative cache.
 const POINTS: f64 = 5.0;
 
-/// Ratio of the IPC with PRIC to the IPC with more ways, above which PRIC is regarded as better.
+/// PRIC is regarded as better than a cache with more ways if the ratio of their IPCs exceeds this value.
 const AHEAD: f64 = 1.05;
 
-/// Lists the applications for which PRIC is better than more ways, and gives the mean IPC ratio of all other
-/// applications.
+/// Lists the applications for which PRIC is better than a cache with more ways, and gives the mean IPC ratio
+/// of all other applications.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();

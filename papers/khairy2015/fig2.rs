@@ -10,8 +10,8 @@ use crate::page::Page;
 use crate::runs::RunResult;
 
 const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
-/// Maximum relative gain of caches with unlimited size at which the performance with these caches and with
-/// the machine's caches is regarded as nearly equal.
+/// If caches of unlimited size improve the performance of the machine by at most this fraction, the two are
+/// regarded as nearly equal.
 const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: sensitivity to caches";

@@ -75,7 +75,7 @@ const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 /// Returns the number of thread instructions that each SM issues while DWT-CS samples warp limits. During the
 /// sampling, SM number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the
-/// sampling does not begin in the first periods of the run.
+/// sampling does not begin at the earliest possible time.
 fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
@@ -123,7 +123,8 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
 struct LimitResults<'a> {
     app: &'a App,
     search: Search,
-    /// Two runs with DWT-CS: as published, and with periods that continue across the launches of a kernel.
+    /// Two runs with DWT-CS: as published, and with measuring periods that continue into the next launch of a
+    /// kernel.
     runs: Vec<RunResult>,
     /// Two published warp limits: from the exhaustive search, and found by DWT-CS.
     published: (u8, u8),

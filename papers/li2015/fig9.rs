@@ -8,8 +8,8 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Maximum relative loss of IPC that SM dueling may cause. One of the fifteen SMs is a leader that always
-/// uses the worse of the two designs.
+/// Maximum relative loss of IPC that SM dueling may cause. Some loss is expected: one of the fifteen SMs is a
+/// leader that always uses the worse of the two designs.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
@@ -38,9 +38,9 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Compares the largest IPC losses that BALL, MRPB and PDP cause with the published losses. These are the
-/// schemes with which the paper compares its own. `common` is the single protecting distance of PDP that is
-/// best for the L1-unfriendly applications.
+/// Compares the largest IPC losses of the schemes BALL, MRPB and PDP, with which the paper compares its own
+/// scheme, with the published losses. `common` is the protecting distance of PDP that is best for the
+/// L1-unfriendly applications if all of them must use the same distance.
 fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {

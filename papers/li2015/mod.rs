@@ -161,8 +161,8 @@ impl App {
         desk.launch(self.kernel, self.size)
     }
 
-    /// Creates a simulation point in which a load that bypasses the L1 requests single sectors, unless `sets`
-    /// changes the request size.
+    /// Creates a simulation point with the given designs and settings. Loads that bypass the L1 request
+    /// single sectors, unless one of the settings in `sets` selects otherwise.
     fn point(&self, desk: &Session, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);

@@ -11,7 +11,7 @@ use crate::{FigureError, Session, index_of};
 use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
-/// Protecting distances with which the search for the best distance begins.
+/// Protecting distances of PDP that the search for the best one tries first.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
 /// Maximum protecting distance: the largest value of the counter of a line.
 const MAX_DISTANCE: u32 = 255;

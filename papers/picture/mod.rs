@@ -12,14 +12,14 @@ use plotters::style::{BLACK, RGBColor, WHITE};
 /// Horizontal and vertical coordinate of a position in a picture, in points (1/72 inch).
 pub(crate) type Point = (f64, f64);
 
-/// Width of a picture: that of a column or page in print, or its natural width.
+/// Width of a picture: the width of a column or page in print, or the natural width, which the content needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
     /// One column of a two-column page: 3.3 inches.
     Single,
     /// Both columns of a two-column page: 7 inches.
     Double,
-    /// Natural width of the content, for pages that are read on a screen.
+    /// Natural width: the width that the content needs, for pages that are read on a screen.
     #[default]
     Free,
 }
@@ -185,7 +185,7 @@ impl Picture {
     }
 }
 
-/// Returns the position of a text's baseline, at the horizontal coordinate of the text's anchor.
+/// Returns the position of a text's baseline. `at` is halfway up the text.
 fn foot(at: Point, label: &Label) -> Point {
     let down = FOOT * label.size;
     if label.is_upright { (at.0 + down, at.1) } else { (at.0, at.1 + down) }

@@ -103,9 +103,9 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         let Hatch { lines: Lines { rising, falling, level, upright }, is_white } = *hatch;
         let side = if rising || falling { std::f64::consts::SQRT_2 * PITCH } else { PITCH } * UNITS;
         let half = side / 2.0;
-        // The lines of a hatch extend beyond the edge of the tile that is repeated. In addition to its
-        // diagonal, a tile has short lines through the other two corners, so that neighboring tiles join
-        // without gaps.
+        // A hatch is drawn as a tile that is repeated. A tile with slanted lines has one along its diagonal
+        // and short ones across the other two corners, so that the lines of neighboring tiles join without
+        // gaps.
         let (before, behind) = (-half, side + half);
         let paths = [
             (

@@ -21,7 +21,7 @@ use warpsieve::kernels::name_of;
 use warpsieve::run::l2;
 use warpsieve::run::{profile, ratio};
 
-/// List with the figure about the suite of kernels.
+/// List of the figures about the suite of kernels; there is only one.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "suite",
     description: "All kernels: statistics of the machine, and caches without timing compared with reference figures",

@@ -8,8 +8,8 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Ratio of the larger to the smaller of our value and the reference value, above which the values are
-/// regarded as different. Used for instruction counts and for numbers of lines per load.
+/// Our value and the reference value are regarded as different if the larger one is more than this many times
+/// the smaller one. Used for instruction counts and for numbers of lines per load.
 const FACTOR: f64 = 1.5;
 /// Difference between our hit rate and the reference hit rate, in percentage points, above which the rates
 /// are regarded as different.

@@ -24,8 +24,8 @@ pub(super) const TRANSIENT: &str = "transient";
 /// Name of the design with candel2018's L2 and its Fetch and Replacement Cache (FRC).
 pub(super) const FRC: &str = "frc";
 
-/// Name of the unmodified machine with an L1 that looks up only one line per cycle. It shows how much
-/// performance this restriction costs, which some designs impose.
+/// Name of the unmodified machine with an L1 that looks up only one line per cycle. Some designs have this
+/// restriction, too; here it shows how much performance the restriction alone costs.
 pub(super) const ONE_LOOKUP: &str = "one lookup";
 
 /// Setting that gives the L1 of [`VOLTA`] twice as many tags as lines, as in li2015.

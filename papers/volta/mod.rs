@@ -14,7 +14,7 @@ use crate::{Figure, FigureError, Session};
 use design::Design;
 use page::PageResults;
 
-/// List with the figure about the V100.
+/// List of the figures about the V100; there is only one.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "volta",
     description: "Designs of the papers on a V100: speed-up, hits, traffic, area and energy",

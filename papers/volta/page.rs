@@ -23,7 +23,8 @@ pub(super) struct PageResults {
     pub runs: Vec<Runs>,
 }
 
-/// Minimum speedup at which a kernel is listed or counted.
+/// Speedup at which a kernel counts as faster. A kernel counts as slower if its speedup is at most the
+/// reciprocal.
 const NOTED: f64 = 1.05;
 /// Names of the designs whose speedup is drawn for each kernel.
 const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
@@ -380,7 +381,7 @@ fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     Ok(())
 }
 
-/// Adds a list of the designs that the machine does not support.
+/// Adds a list of the designs that [`VOLTA`] does not support.
 fn refusals(page: &mut Page) {
     let refused = find_refused();
     page.text(&format!("## Designs that `{VOLTA}` refuses"));

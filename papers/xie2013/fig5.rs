@@ -50,8 +50,7 @@ impl BenchmarkResults {
 }
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    // As in the tables, simulation points are ordered by the size of the L1, and points with the same size by
-    // benchmark.
+    // Simulation points are ordered by the size of the L1, then by benchmark, like the rows of the tables.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
     let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();

@@ -1,5 +1,5 @@
-//! xie2013 section 6, benchmark MRQ. A rule that decides about each load separately would make every load
-//! bypass the L1, which reduces performance.
+//! xie2013 section 6, benchmark MRQ. A rule that considers each load on its own would let all loads bypass
+//! the L1, and performance would drop.
 
 use std::collections::BTreeSet;
 use std::path::Path;

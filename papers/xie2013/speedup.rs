@@ -64,9 +64,8 @@ pub(super) const MACHINE: &str = "kepler";
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Two geometric means over the benchmarks of the speedup, in percent, over a run in which all loads
-    /// bypass the L1. For the first mean, all loads are cached; for the second, only the loads that the
-    /// heuristic chooses.
+    /// Two mean speedups in percent (geometric means over the benchmarks), relative to runs in which all
+    /// loads bypass the L1: with all loads cached, and with only the loads cached that the heuristic chooses.
     pub theirs: [f64; 2],
     /// Speedup of the benchmark MRQ over a run in which all loads bypass the L1, in percent.
     pub mrq: f64,
@@ -78,8 +77,8 @@ pub(super) const SIZES: [Size; 3] = [
     Size { kilobytes: 48, design: "kepler-l1-48k", theirs: [18.3, 21.4], mrq: 10.6 },
 ];
 
-/// Returns the number of cycles with each set of cached loads. If two sets are equal, only one of them is
-/// simulated.
+/// Returns the number of cycles of a run for each set of cached loads. Sets that occur twice are simulated
+/// only once.
 pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usize>; N]) -> Result<[u64; N], RunError> {
     let mut cycles = [0; N];
     for (i, cached) in sets.iter().enumerate() {

@@ -59,10 +59,11 @@ impl Encoding for Type {
 }
 
 impl AtomicOp {
-    /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
-    /// operand of each word at the same offset as the word. For a compare-and-swap, this operand is the new
-    /// value. The comparison value is at the corresponding offset in the other half of the operands, which
-    /// are `operand_bytes` bytes long in total. Returns true if any word has changed.
+    /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. The operand of a word
+    /// is in `operands` at the same offset as the word. The operands of a compare-and-swap fill
+    /// `operand_bytes` bytes, in two halves: a word's new value is at the offset of the word, and its
+    /// comparison value is at the corresponding offset in the other half. Returns true if any word has
+    /// changed.
     #[inline(never)]
     pub fn perform(
         self,

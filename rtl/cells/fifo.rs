@@ -21,7 +21,7 @@ pub struct Fifo<T: Payload> {
     tail: usize,
     level: usize,
     shape: T::Shape,
-    /// Reset value of an entry, which the hardware description shows for free slots.
+    /// Reset value of an entry. The hardware description shows free slots with this value.
     empty: T,
     /// Maximum number of pushes per cycle, and also the maximum number of pops per cycle.
     moves: u32,

@@ -13,8 +13,8 @@ pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// Bytes of a line. The shape of this payload is the line size in bytes. Lines shorter than `LINE_BYTES` use
-/// only the first bytes of the array.
+/// Bytes of a line, as a field of messages and array entries. The `shape` of this payload is the line size in
+/// bytes. Lines shorter than `LINE_BYTES` use only the first bytes of the array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(

@@ -19,13 +19,13 @@ const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
 /// Mask in which the lowest bit of each 4-bit position is set.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set, as an array entry: the ways of the set in the order of their last use. The shape
-/// of this payload is the number of ways. In most caches the stack fits in one 64-bit word, which is fast to
-/// simulate.
+/// Recency stack of one set, as an array entry: the ways of the set in the order of their last use. The
+/// `shape` of this payload is the number of ways. In most caches the stack fits in one 64-bit word, which is
+/// fast to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// Packed stack with 4 bits for each of the positions 0 to 15. This form is used until a way with a
-    /// number of 16 or more is first used. Until then, each such way `n` is at position `n`.
+    /// Packed stack with 4 bits for each of the positions 0 to 15. This form is used as long as no way from
+    /// number 16 on has been used, so that each way `n` of them is still at its initial position `n`.
     Word(u64),
     /// Unpacked recency stack, with one byte per position.
     Bytes([u8; MAX_WAYS as usize]),
@@ -86,9 +86,8 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the position of `way`. The digit of the stack that equals `way` is 0 in `difference`. When 1
-        // is subtracted from every digit, the lowest such digit is the first one that underflows, which sets
-        // its top bit.
+        // Finds the position of `way` without a loop. In `difference`, the 4-bit digit at this position is 0.
+        // Subtracting 1 from every digit makes the lowest zero digit underflow, which sets its top bit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }

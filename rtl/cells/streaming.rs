@@ -178,7 +178,7 @@ impl Streaming {
             to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
         // Logic that compares 100 * misses with `miss_percent` * accesses, and the number of accesses with
-        // the minimum. The state does not change on equality.
+        // the minimum. If the first two are equal, the cache stays open or closed as it was.
         let count = bits_of::<Count>();
         let width = count + bits_of::<Percent>();
         to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });

@@ -165,9 +165,8 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that adds the value of the field in another instance to this instance, or subtracts it.
-/// `operator` combines single counts (`+=` or `-=`), and `method` combines groups of counters (`add` or
-/// `subtract`).
+/// Returns code that adds the field of `other` to the same field of `self`, or subtracts it. `operator`
+/// combines single counts (`+=` or `-=`), and `method` combines groups of counters (`add` or `subtract`).
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {

@@ -102,7 +102,7 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
                 Box::new(Self { slot: #slot, scheme, keys, numbers: crate::hook::Numbers::default(), hooks })
             }
 
-            /// Passes the counters of the scheme to a reader, without the groups around them.
+            /// Lists the scheme's own counters, without the groups for its configuration key and kind.
             fn list_counters(&self, to: &mut dyn crate::kernel::CounterReader) {
                 let Self { slot, scheme, keys: _, numbers, hooks } = self;
                 numbers.call((slot, scheme, &Self::NAMES), #counters, None, || hooks.counters(to));

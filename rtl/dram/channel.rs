@@ -81,17 +81,18 @@ pub struct DramChannel {
     sharers: Interleave,
     /// Round-robin arbiter that selects the L2 bank whose request is accepted.
     turn: RoundRobin,
-    /// Next command on the shared command bus, or next column command if row commands have a separate bus.
-    /// Chosen after the last edge at which the state of the channel changed.
+    /// Planned command for the shared command bus or, if row commands have a separate bus, for the column
+    /// bus. It was chosen after the last edge at which the state of the channel changed.
     plan: Plan,
-    /// Next row command, if row commands have a separate bus.
+    /// Planned command for the row bus, if row commands have a separate bus.
     row_plan: Plan,
     store: Store,
     /// True if row commands have a separate command bus.
     is_dual: bool,
     /// True if the arbitration policy ranks requests.
     is_ranked: bool,
-    /// Next cycle in which ranks of requests change without an event; `u64::MAX` if there is none.
+    /// Next cycle in which the policy changes ranks by itself, for example at the end of a quantum;
+    /// `u64::MAX` if there is none.
     quantum: u64,
     /// State of the command buses. With one bus, only the first element is used. With two, the first is the
     /// row bus and the second the column bus.
@@ -118,7 +119,7 @@ impl HasPorts for DramChannel {
     type Ports = DramPorts;
 }
 
-/// Channel ends that a DRAM channel uses at one clock edge.
+/// Ends of the message channels that a DRAM channel uses at one clock edge.
 pub struct DramIo<'a> {
     /// Receiving ends for bursts to read and write, one per L2 bank.
     pub req: RxBank<'a, DramRequest>,
@@ -182,7 +183,8 @@ impl DramChannel {
         &self.store
     }
 
-    /// Returns the memory behind the channel for modification by the simulator (host code).
+    /// Returns the memory behind the channel, so that the simulator can map and modify it from outside the
+    /// hardware.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
@@ -237,7 +239,7 @@ impl DramChannel {
         }
     }
 
-    /// Starts to report requests, commands and replies.
+    /// Starts to record requests, commands and replies, for a checker.
     pub fn observe(&mut self) {
         self.seen = Some(Vec::new());
     }
@@ -394,8 +396,8 @@ impl DramChannel {
     }
 
     /// Chooses the commands for `cycle` or later, after a clock edge that changed the set of requests that
-    /// can be served. `keeps` is true if that change cannot affect a column command that is already planned
-    /// for `cycle`.
+    /// can be served. If `keeps` is true, the change cannot affect a column command that is already planned
+    /// for `cycle`, so this command may be kept.
     #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
@@ -660,8 +662,8 @@ impl DramChannel {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
-        // At many edges, the channel issues nothing: it only returns the bus to idle after a command, or it
-        // was woken earlier than necessary.
+        // At many edges, the channel has no command to issue. It is evaluated only to return the bus to idle
+        // after a command, or because it was woken before its next action is due.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due()).min(self.quantum);
         if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
             return sleep_until(due, at.cycle());

@@ -28,7 +28,7 @@ pub struct ServableSlots {
 }
 
 impl ServableSlots {
-    /// Value of this type while the write drain imposes no restriction: all requests can be served.
+    /// All requests can be served: the write drain imposes no restriction.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 

@@ -32,8 +32,8 @@ pub struct BurstLocation {
     pub column: u32,
 }
 
-/// Diagonal of the mapping's matrix: a set of bits of the result (row, bank or column). Into each of them,
-/// the address bit that is `distance` positions higher is XORed.
+/// Part of a bit matrix that maps a burst address to the row, bank or column: one of its diagonals. The bits
+/// of the result in `mask` are each XORed with the address bit that is `distance` positions higher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Diagonal {
     /// Distance by which the burst address is rotated to the right.
@@ -42,8 +42,8 @@ struct Diagonal {
     mask: u64,
 }
 
-/// Row, bank or column, computed as the XOR of diagonals. The simulator handles the first `N` diagonals
-/// without a branch or a pointer; usual mappings need at most `N`.
+/// Bit matrix that maps a burst address to the row, bank or column, stored as its diagonals. The first `N`
+/// diagonals are computed without a branch or a pointer; `rest` is empty for usual mappings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Gather<const N: usize> {
     #[serde(with = "BigArray")]
@@ -52,8 +52,8 @@ struct Gather<const N: usize> {
 }
 
 impl<const N: usize> Gather<N> {
-    /// Finds the diagonals. For each bit of the result, `masks` contains the mask of the address bits that
-    /// are XORed into it.
+    /// Splits the bit matrix into its diagonals. For each bit of the result, `masks` contains the mask of the
+    /// address bits that are XORed into it.
     fn new(masks: &[u64]) -> Self {
         let mut diagonals: BTreeMap<u32, u64> = BTreeMap::new();
         for (bit, mask) in (0u32..).zip(masks) {
@@ -76,7 +76,8 @@ impl<const N: usize> Gather<N> {
     }
 }
 
-/// Diagonals from which the row, bank and column of a burst address are computed.
+/// Address mapping of a channel: bit matrices that map a burst address to its row, bank and column. Each is
+/// stored as its diagonals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,
@@ -228,9 +229,9 @@ mod tests {
         assert_eq!(mapping.place(byte_bit(11) | byte_bit(16)), BurstLocation { bank: 0, row: 1, column: 32 });
     }
 
-    /// Tests that the mappings of the machines in `machines/`, of GPGPU-Sim, and of Zhang, Zhu and Zhang need
-    /// no diagonals beyond those that are computed without a loop. The last mapping, which is unusual, does
-    /// need more.
+    /// The bit matrices of usual mappings have few diagonals, all of which are computed without a loop: those
+    /// of the machines in `machines/`, of GPGPU-Sim, and of Zhang, Zhu and Zhang. The last mapping of this
+    /// test, an unusual one, has more.
     #[test]
     fn usual_mappings_have_only_the_diagonals_that_are_computed_without_a_loop() {
         let rests = |fields: &[&str], xor: &[&str]| {

@@ -83,9 +83,9 @@ pub(super) struct WaitIntegrals {
 }
 
 impl WaitIntegrals {
-    /// Adds `by` to the offset of `requests`, to the offset of `banks` if `banks` is true, and to the offset
-    /// of `cycles` if `all` is true. `by` is the number of the current cycle if the levels fall, or its
-    /// negation if they rise.
+    /// Adds `by` to the offset of `requests`, and to the offsets of `banks` and `cycles` if the flags `banks`
+    /// and `all` are true. If the levels fall, `by` is the number of the current cycle; if they rise, it is
+    /// the negation of this number.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -116,7 +116,8 @@ pub struct Queue {
     /// because freeing a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// For each free slot, the mask of older slots that the slot had when it was freed.
+    /// For each free slot, the value that `older` had when the slot was freed. The hardware description shows
+    /// it, because the register of a free slot keeps its value.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
     /// Occupied slots, grouped by the low bits of their burst address: only slots with equal low bits can
@@ -137,7 +138,7 @@ pub struct Queue {
     banks: u64,
     /// Banks that have at least one waiting row hit, one bit per bank.
     hit_banks: u64,
-    /// Offsets from which the values summed over all cycles are computed.
+    /// Sums over all cycles, stored as offsets that change only when a request arrives or leaves.
     waited: WaitIntegrals,
 }
 
@@ -195,7 +196,8 @@ impl Queue {
         self.occupied
     }
 
-    /// Returns the values summed over all cycles up to `cycle`.
+    /// Returns the sums over all cycles up to `cycle`: of waiting requests, of banks for which a request
+    /// waits, and of cycles with a waiting request.
     #[must_use]
     pub(super) fn wait_integrals(&self, cycle: u64) -> WaitIntegrals {
         let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));

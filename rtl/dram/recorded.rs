@@ -15,7 +15,7 @@ use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
 /// Number of words in the largest burst.
 const WORDS: usize = BURST_BYTES / WORD_BYTES as usize;
-/// Number of bursts in a page; the tags of written words are stored by page.
+/// Number of bursts in a page. Memory for tags is allocated one page at a time.
 const PAGE: u64 = 64;
 
 /// For each 4-bit byte mask, the bit mask of the selected bytes in a 32-bit word.
@@ -51,7 +51,8 @@ impl ChannelPlace {
     }
 }
 
-/// For each word that was written in one channel, the tag of the last store to it.
+/// Memory contents of one channel during the replay of a trace: for each word that was written, the tag of
+/// the last store to it, from which the word's value is derived.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChannelTags {
     place: ChannelPlace,

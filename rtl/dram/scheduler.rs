@@ -87,7 +87,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plan without a command: no command becomes legal without an event.
+    /// Plan without a command. No command becomes legal until an event, such as the arrival of a request.
     pub const NOTHING: Self = Self::ask(u64::MAX);
 
     /// Creates a plan without a command, which requires a new choice at cycle `from`.

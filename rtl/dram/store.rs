@@ -41,7 +41,7 @@ pub struct Store {
     burst_bytes: usize,
     #[serde(with = "pages")]
     tables: Tables,
-    /// Memory for the replay of a trace; if present, it replaces the tables.
+    /// Memory for the replay of a trace. If present, it is used instead of `tables`.
     recorded: Option<Box<ChannelTags>>,
 }
 

@@ -171,8 +171,8 @@ impl Timing {
     /// Records an RD of bank number `index` in `cycle`, which delays commands to other banks.
     pub fn read(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
-        // No maximum with the old value is needed: the RD was legal, so its cycle is not before the old
-        // value, and the new value is later.
+        // The new `rd_from` is always later than the old one: the RD was legal, so `cycle` is not before the
+        // old value. Taking the maximum of both is therefore unnecessary.
         self.rd_from = cycle + t.like;
         self.wr_from = self.wr_from.max(cycle + t.read_to_write);
         self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
@@ -233,8 +233,8 @@ impl Timing {
         to.bits("num_acts", *num_acts);
         let width = u64::BITS;
         let ways = *num_groups;
-        // Multiplexer that reads the earliest cycles of ACT, RD and WR of a bank group. The earliest cycle of
-        // RD is also needed to compute its own new value.
+        // Multiplexer that reads the earliest cycles of ACT, RD and WR of a bank group. They decide whether a
+        // command is legal. A WR also needs the old earliest cycle of RD, because it may delay RD further.
         to.logic("of_group", Logic::Mux { ways, width: 3 * width });
         to.logic("may", Logic::Less { width, count: 8 });
         // Multiplexers that read the earlier ACTs that limit the windows of 4 and 32 ACTs; the decoder

@@ -122,7 +122,7 @@ pub struct Array<T: Payload> {
     /// contract violation.
     touched: Cell<(u64, u32)>,
     used: PortUse,
-    /// True if an access needs more checks than the count of port uses, because two accesses can conflict or
+    /// True if counting the uses of ports is not the only check of an access: two accesses may conflict, or
     /// the contents are recorded (`recorded`).
     watched: bool,
     /// True if a digest of the contents is maintained, or if reads of entries that were never written are
@@ -299,9 +299,9 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Returns all entries for modification through write ports already used by [`Self::take_writes`],
-    /// without checks of field widths. Returns `None` while every modification must be observed; callers then
-    /// use [`Self::change`].
+    /// Returns all entries for modification, or `None` while single writes must be recorded or checked;
+    /// callers then use [`Self::change`]. The write ports must already have been taken with
+    /// [`Self::take_writes`], and field widths are not checked.
     #[inline(always)]
     pub fn unobserved_cells_mut(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
         if self.watches(at) { None } else { Some(&mut self.cells) }
@@ -463,15 +463,16 @@ impl<T: Payload> Array<T> {
         digest_of(&(index, &self.cells[index]))
     }
 
-    /// Checks that modifying an entry conflicts with no other access in this cycle. Returns the current
-    /// contribution of the entry to the digest.
+    /// Checks that modifying an entry conflicts with no other access in this cycle. Returns what the old
+    /// value contributes to the digest, for the call of `watch_write` after the modification.
     #[inline(always)]
     fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
         self.check_write_conflict(at, row);
         if self.recorded { self.cell_digest(index) } else { 0 }
     }
 
-    /// Replaces the old contribution of a written entry to the digest, and marks the entry as written.
+    /// Updates the digest after a write of an entry whose contribution was `old`, and marks the entry as
+    /// written.
     #[inline(never)]
     fn watch_write(&mut self, index: usize, old: u64) {
         if let Some(sum) = self.digest {
@@ -528,8 +529,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Panics if the last recorded access of this cycle was to the row `row`. If `touches` is true, records
-    /// this access to the row as well.
+    /// Panics if the access recorded last was to row `row` in this cycle. If `touches` is true, records the
+    /// present access in its place.
     #[inline(always)]
     fn check_row_conflict(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();

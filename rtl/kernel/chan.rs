@@ -218,19 +218,20 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Panics if the simulator `end` has already run beyond tick `from`. A beat or freed slot that it
-    /// receives only now should have been visible to it from that tick on.
+    /// Panics if the simulator `end` has already run beyond tick `from`, at which the beat or freed slot that
+    /// it now receives should have become visible.
     fn check_not_late(&self, from: u64, end: &Simulator) {
         let now = end.reached_tick();
         assert!(from >= now, "{}: message for tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
     /// Lists the channel as a scope in the description of its receiver: handshake, occupancy and oldest beat.
-    /// An empty channel shows the reset value of a beat, so that its waveform does not change.
+    /// While the channel is empty, the reset value of a beat stands for the oldest one, so that the waveform
+    /// does not change.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
-        // Only pushes and pops change the contents, and the description is read after the tick. The tick of
-        // the last push or pop therefore identifies the contents.
+        // The tick of the last push or pop identifies the contents, because only pushes and pops change them
+        // and the description is read after the tick.
         let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
         if !to.is_scope_read() || to.has_seen(version) {
             return to.leave();
@@ -321,16 +322,15 @@ impl<T: Payload> Tx<'_, T> {
         self.0.pushed_at != at.tick() && !self.is_blocked(at)
     }
 
-    /// True if the channel is full from the sender's point of view. The sender may then sleep, and is woken
-    /// when it sees a free slot. If the result is false directly after a push, the sender can push again at
-    /// the next edge.
+    /// True if the sender sees a full channel. The sender may then sleep, and is woken when it sees a free
+    /// slot. Directly after a push, false means that the sender can push again at the next edge.
     #[inline]
     pub fn is_blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // When the beat in the next slot was popped, the sender still had another free slot, so the pop
-            // did not wake the sender. The wake-up is scheduled here instead.
+            // The beat in the slot to be used next was popped while another slot was still free, so the pop
+            // did not schedule a wake-up of the sender. It is scheduled here.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -398,9 +398,9 @@ impl<T: Payload> Rx<'_, T> {
         if self.0.is_visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
-    /// True if a beat is visible now, or will be visible at the next edge because a beat was already popped
-    /// at this edge. The receiver may sleep until an event only if this is false. Beats in flight wake the
-    /// receiver when they become visible.
+    /// True if the receiver can pop a beat at this edge or, if it has already popped one, at the next edge.
+    /// Only if the result is false may the receiver sleep until an event; a beat in flight wakes it when it
+    /// becomes visible.
     #[must_use]
     #[inline]
     pub fn has_beat(&self, at: &impl AnyEdge) -> bool {
@@ -446,8 +446,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Channel numbers 0 to 255. Functions that take a list of channel numbers get a slice of this array if the
-/// channels are adjacent.
+/// Channel numbers 0 to 255, for functions that take a list of channel numbers: adjacent channels are a slice
+/// of this array.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -489,8 +489,8 @@ impl<'a, T: Payload> RxBank<'a, T> {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Returns an iterator over the receiving ends. Its items are true for ends at which a beat is visible
-    /// now or will be visible at the next edge.
+    /// Returns an iterator with one item per receiving end: true if a beat is visible there now or will be at
+    /// the next edge.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
@@ -684,8 +684,7 @@ mod tests {
             let mut meeting = draw(distance);
             for tick in 0..4000 {
                 // Every 500 ticks, sends become more frequent; every 300 ticks, pops become less frequent.
-                // Both start over after 8 steps. The link is therefore full at some times and empty at
-                // others.
+                // Both patterns start over after 8 steps, so the link is sometimes full and sometimes empty.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

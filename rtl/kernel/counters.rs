@@ -152,7 +152,7 @@ pub trait Counted: Copy + Default {
     type Has;
     /// Adds the counters of another hardware unit of the same type.
     fn add(&mut self, other: &Self);
-    /// Subtracts counters that were read earlier from the same hardware unit.
+    /// Subtracts `other`, earlier values of the same hardware unit's counters.
     fn subtract(&mut self, other: &Self);
     /// Passes all counters to the reader `to`.
     fn list(&self, has: &Self::Has, to: &mut dyn CounterReader);
@@ -265,7 +265,7 @@ pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C
     }
 }
 
-/// Reader that counts the signals of a struct of counters and sums their values.
+/// Reader that determines the number of signals of a struct of counters, and the sum of their values.
 #[derive(Default)]
 struct Tally {
     signals: usize,
@@ -279,8 +279,9 @@ impl Tally {
         tally
     }
 
-    /// Lists the counters as waveform signals, unless the reader has already seen their values. `self`
-    /// contains the number and the sum of these counters; `list` lists them.
+    /// Lists the counters as waveform signals by calling `list`, unless the reader has already seen these
+    /// values. `self` holds the number and the sum of the counters, by which the reader recognizes unchanged
+    /// values.
     fn describe(self, list: &impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
         if !to.has_seen_stats(self.signals, self.sum) {
             list(&mut Signals { to, group: None });

@@ -163,8 +163,8 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Overflow
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// Reader that finds values too wide for their fields. It combines by OR the excess bits of all fields: the
-/// bits of a value above the width of its field.
+/// Reader that finds values too wide for their fields: ORs all bits above the widths of the fields, so that
+/// the result is nonzero if any value does not fit.
 struct ExcessBits(u64);
 
 impl Fields for ExcessBits {
@@ -301,11 +301,12 @@ pub trait Describe: Fields {
     fn is_scope_read(&self) -> bool {
         true
     }
-    /// Marks the innermost open scope as a component. Although the scope is numbered, it is not an entry of a
-    /// table, so waveforms and dumps include it by default.
+    /// Marks the innermost open scope as a component. Waveforms and dumps include a numbered component by
+    /// default, unlike the numbered entries of a table.
     fn mark_as_component(&mut self) {}
-    /// True if this reader has already read version `version` of the innermost open scope. The caller may
-    /// then close the scope at once. Different contents always have different versions.
+    /// True if this reader has already read the contents of the innermost open scope, which `version`
+    /// identifies: different contents always have different versions. The caller may then close the scope at
+    /// once.
     fn has_seen(&mut self, version: u64) -> bool {
         let _ = version;
         false

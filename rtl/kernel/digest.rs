@@ -18,7 +18,7 @@ impl Default for Digest {
 impl Digest {
     /// Mixes one word into the digest.
     pub fn word(&mut self, word: u64) {
-        // Multiplies and folds: XORs the high half and the low half of the product.
+        // Folds the 128-bit product into 64 bits: XORs its high and low halves.
         let product = u128::from(self.0 ^ word) * 0xd6e8_feb8_6659_fd93;
         self.0 = ((product as u64) ^ (product >> 64) as u64).rotate_left(23).wrapping_add(0xa3b1_9535_4a39_b70d);
     }

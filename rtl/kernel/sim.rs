@@ -88,7 +88,7 @@ pub trait IndependentBlocks {
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// Adjacent slots of a clock domain, as a bit mask of one 64-bit word of the domain's block set.
+/// Adjacent slots of a clock domain: a bit mask within one of the two 64-bit words of the domain's block set.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotMask {
     word: u8,
@@ -122,8 +122,9 @@ impl Due {
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
     }
 
-    /// Returns when the single hardware block in this set must be evaluated next. A wake-up at a given cycle
-    /// is already in the timing wheel, so the result is then `UntilEvent`.
+    /// Returns `Next` if the single hardware block in this set must be evaluated at the next edge, and
+    /// `UntilEvent` otherwise. If the block must be woken at a later cycle, that wake-up is already in the
+    /// timing wheel.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
         if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
@@ -305,8 +306,8 @@ impl Simulator {
         self.reached
     }
 
-    /// Returns the timing wheels and the last tick before [`Self::reached_tick`]. When a beat or credit from
-    /// the other simulator wakes a block, the wake-up counts as requested at this tick.
+    /// Returns the timing wheels and the last tick before [`Self::reached_tick`], as the time of the request
+    /// when a beat or credit from the other simulator wakes a block.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }

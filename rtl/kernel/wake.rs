@@ -164,8 +164,8 @@ impl Domain {
         if parted.own.is_empty() {
             return;
         }
-        // `base` is the first cycle at or after tick `until`. The wake-ups in `slots` of both timing wheels
-        // lie within `SPAN` cycles from `base` on.
+        // `base` becomes the first cycle at or after tick `until`. The wake-ups in `slots` of both wheels are
+        // less than `SPAN` cycles later, so the two wheels can be merged slot by slot.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -192,8 +192,8 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    /// Advances the first cycle of a timing wheel after its hardware blocks have slept. Called if no block of
-    /// the wheel is scheduled before the clock domain's next edge.
+    /// Moves the start of the timing wheel to the clock domain's next edge after tick `now`. Called if no
+    /// block of the wheel is scheduled before that edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
@@ -332,8 +332,7 @@ impl Domain {
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
-            // The search wraps around: the last iteration visits the first word again, for its bits below
-            // `start`.
+            // The search wraps around: it ends with the bits below `start` of the first word.
             if step == 0 {
                 bits &= u64::MAX << (start % 64);
             }
@@ -351,8 +350,8 @@ impl Domain {
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// First two clock domains with hardware blocks in these timing wheels; if there is only one such domain,
-    /// it is given twice.
+    /// First two clock domains with hardware blocks in these timing wheels; both are the same if there is
+    /// only one such domain.
     own: (u8, u8),
     /// True if more than two clock domains have hardware blocks in these timing wheels.
     has_more: bool,
@@ -513,7 +512,8 @@ impl Wake {
         None
     }
 
-    /// Starts and ends an edge in one call. Hardware blocks to be evaluated again are scheduled separately.
+    /// Starts and ends an edge in one call. Callers must schedule the blocks to be evaluated again
+    /// themselves.
     pub(super) fn take(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let taken = self.begin(domain, tick)?;
         self.end(domain, tick, BlockSet::EMPTY);
@@ -619,7 +619,7 @@ mod tests {
         assert_eq!(wake.next_tick(), Some(2000));
         assert_eq!(take(&mut wake, 0, 2000), Some((200, 1 << 6)));
         // Cycle 300 is now within the span of the wheel, so this wake-up of slot 6 is stored in the wheel.
-        // The wake-up of slot 5 for the same cycle is still in the list.
+        // The wake-up of slot 5 for the same cycle is still in the list `far`.
         wake.at_tick(2000, block(0, 6), 3000);
         assert_eq!(take(&mut wake, 0, 3000), Some((300, 1 << 5 | 1 << 6)));
         assert_eq!(wake.next_tick(), Some(5000));

@@ -71,9 +71,9 @@ pub struct WarpAccess {
     /// Eviction priority of the lines of a load; normal in machines whose L1D ignores hints.
     #[payload(state, only(shape.hints))]
     pub priority: EvictionPriority,
-    /// Number of warps resident in the SM, 7 bits wide. The field exists only if the machine's bypass scheme
-    /// tests whether instructions touch too many lines for the L1D (contention test); in all other machines
-    /// it is 0.
+    /// Number of warps resident in the SM, 7 bits wide. The message has this field only if the machine's
+    /// bypass scheme tests whether instructions touch too many lines for the L1D (contention test); otherwise
+    /// the value is 0.
     #[payload(only(shape.counts_warps))]
     pub resident: Warps,
     /// Number of the warp slot in the SM, 6 bits wide.

@@ -118,8 +118,8 @@ pub(super) struct Cache {
     sectors: Option<SectorStore>,
     /// Number of loads that the cache looks up per cycle.
     lookups: u32,
-    /// Mask of the data banks (one per sector) that the last access read, together with the further loads
-    /// served in the same cycle. All bits are set if the access read a modified victim line for its
+    /// Mask of the data banks (one per sector) that were read by the last access and by the further loads
+    /// served in the same cycle. All bits are set if that access read a modified victim line for its
     /// writeback. Meaningless in a cache without sectors.
     banks: u8,
     /// Assignment of lines and words to banks, in an L1D with word banks; otherwise `None`.
@@ -407,7 +407,8 @@ impl Cache {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
     }
 
-    /// Selects the victim way of a miss, where a bypass scheme may overrule the replacement policy.
+    /// Selects the victim way of a miss. A victim selected by a bypass scheme takes precedence over that of
+    /// the replacement policy.
     #[inline(never)]
     fn chosen_victim(&self, set: u32, line: u64) -> Option<Victim> {
         self.schemes.victim(&self.tags, set).or_else(|| self.tags.victim(set, line))
@@ -576,7 +577,8 @@ impl Cache {
         });
     }
 
-    /// Returns the refusal of a miss, with all resources that it lacks.
+    /// Returns the outcome of a refused miss: the fail reason to report, and the mask of all reasons. The
+    /// flags tell which resources are not available.
     fn refuse(&self, request: &LineAccess, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
         let is_refused = !mshr_entry && self.refuses_miss(request);
         let all = conditions(line_alloc, mshr_entry, miss_queue) | policy_bit(is_refused);
@@ -750,7 +752,8 @@ impl Cache {
         }
     }
 
-    /// Lists the counters that belong to the schemes of the cache.
+    /// Lists the counters that the bypass schemes, the prefetcher and the victim cache of the cache define
+    /// themselves.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
         self.schemes.counters(to);
         if let Some(prefetcher) = &self.prefetcher {
@@ -799,8 +802,8 @@ impl Cache {
             sectors.describe(to);
         }
         if let Some(banks) = word_banks {
-            // Each data bank selects the row of one of the loads looked up in a cycle. The tag bank of each
-            // request is computed in the coalescer, whose description contains that logic.
+            // Each data bank has a multiplexer that selects the row of one of the loads looked up in a cycle.
+            // The logic that computes the tag banks of the loads is described by the coalescer.
             let (words, width) = (banks.words(), data.spec().rows.next_power_of_two().ilog2());
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: words * width });
             to.logic("bank_taken", Logic::Gates { count: 2 * (1 << banks.number_bits()) * (lookups - 1) });

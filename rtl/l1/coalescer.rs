@@ -125,7 +125,7 @@ impl Default for LineAccess {
 }
 
 impl LineAccess {
-    /// Returns what a replacement policy learns about a load.
+    /// Returns the fields of a load that replacement policies see.
     #[must_use]
     #[inline(always)]
     pub fn source(&self) -> Source {
@@ -274,8 +274,8 @@ impl Coalescer {
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The count of remaining bank cycles stops at 1, not at 0. The simulator does not evaluate an
-            // idle coalescer in every cycle, so the last decrement could be missed.
+            // The number `left` of remaining bank cycles stops at 1 instead of 0. The simulator does not
+            // evaluate an idle coalescer in every cycle, so it could miss the last decrement.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
@@ -475,8 +475,8 @@ impl Coalescer {
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
         }
-        // Only in machines whose L1D has word banks can one access have 16 bytes per lane, which takes one
-        // more bit.
+        // The size needs a third bit in machines whose L1D has word banks, because only they allow accesses
+        // of 16 bytes per lane.
         to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
@@ -496,10 +496,11 @@ impl Coalescer {
                 to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes });
             });
         }
-        // Lanes of an atomic that access the same word are served by separate requests.
+        // Comparators that find lanes of an atomic which access the same word, and which separate requests
+        // therefore serve.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
         // For each byte that a store or an atomic sends, this logic selects the highest lane that writes the
-        // byte. This includes the comparison operands of a compare-and-swap.
+        // byte. It does the same for the comparison operands of a compare-and-swap.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });

@@ -173,9 +173,8 @@ impl Decoupled {
         past
     }
 
-    /// Counts a load that has bypassed the cache, in the reference count of its line. If the line has no tag
-    /// yet, it gets one that is empty or can be replaced. If the set has no such tag, the load is not
-    /// counted.
+    /// Adds a load that has bypassed the cache to the reference count of its line. A line without a tag gets
+    /// one that is empty or can be replaced; if its set has no such tag, the load is not counted.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -289,7 +288,7 @@ impl Decoupled {
         let known = self.find(set, source.line);
         let spare = self.spare(self.tags.row(set));
         // The new line keeps its candidate tag if it has one. Otherwise it gets an empty tag or the candidate
-        // tag of another line. If there is no such tag either, it gets the tag of the evicted line.
+        // tag of another line or, if there is neither, the tag of the evicted line.
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
@@ -460,9 +459,9 @@ impl Decoupled {
         for _ in 0..2 * tag_ways {
             to.logic("age", Logic::Adder { width: count });
         }
-        // Multiplexers for an access in the same cycle as a fill. The access reads the set after the fill. If
-        // the cache enters the original mode in this cycle, the access sees the set without candidates. The
-        // access then writes a new tag, a new count or a new state.
+        // Logic for an access in the same cycle as a fill or a change to the original mode. The access reads
+        // the set after the fill, and without candidates if the cache enters the original mode. It then
+        // writes a new tag, a new count or a new state.
         let row = tag_ways * tags.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });

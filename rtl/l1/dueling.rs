@@ -281,8 +281,8 @@ impl Block for Dueling {
         // ends instead.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        // The flag `decided` exists in hardware only if the leaders follow the first decision, after which no
-        // further decision is made. With pinned leaders, every interval ends with a new decision.
+        // The flag `decided` exists in hardware only if the leaders also adopt the winning mode, since the
+        // first decision is then final. With pinned leaders, every interval ends with a new decision.
         if config.leaders == Leaders::JoinOnce {
             to.flag("decided", *decided);
         }
@@ -293,8 +293,8 @@ impl Block for Dueling {
         for product in products {
             to.logic(product, Logic::Multiplier { width: bits, by: bits });
         }
-        // Multipliers by 100 for both sides of the comparison of miss rates, and one multiplier for the
-        // margin, which is added to one side.
+        // Constant multipliers of the comparison of miss rates: two multiply its sides by 100, and one
+        // computes the margin, which is added to one side.
         for _ in 0..2 {
             to.logic("percent", Logic::ConstantMultiplier { width: 2 * bits, factor: 100 });
         }

@@ -192,8 +192,8 @@ pub struct Lsu {
     instruction_turn: bool,
     /// Number of writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
-    /// Miss of this cycle that will be reported to the throttle. It can also be a bypassing load that missed
-    /// in the tags, while the streaming monitor makes all loads bypass the cache.
+    /// Miss in this cycle, to be reported to the throttle. While the streaming monitor makes all loads bypass
+    /// the cache, a bypassing load that misses in the tags also counts as a miss.
     missed: Option<Miss>,
 }
 
@@ -404,7 +404,7 @@ impl Lsu {
         let head_moves = match had_head && !left {
             true => probing || self.awaits_victim,
             // If a request may become the head of the queue, the LSU must be evaluated at the next edge. It
-            // may also need one more evaluation to return the status shown in waveforms to `Idle`.
+            // must also be evaluated once more while the status shown in waveforms is not yet `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

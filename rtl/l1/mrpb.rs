@@ -135,8 +135,8 @@ pub struct Buffer {
     stored: StoreDataMemory,
 }
 
-/// Memory with one row per queue entry. A row holds the byte mask and the bytes to store of the queued
-/// request. The model keeps these data in the requests, and only counts the accesses to this memory.
+/// Memory with one row per queue entry, for the byte mask and the bytes to store of the queued request. The
+/// model keeps these data in the requests themselves, and only counts the accesses to this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoreDataMemory {
     spec: ArraySpec,
@@ -144,7 +144,8 @@ struct StoreDataMemory {
     accesses: Accesses,
 }
 
-/// Presents the memory for the data of queued stores as an array, for waveforms and digests.
+/// Shows the memory for the data of queued stores to waveforms and digests, with the data of the queued
+/// requests as its contents.
 struct StoredView<'a>(&'a Buffer);
 
 impl ArrayView for StoredView<'_> {

@@ -190,8 +190,8 @@ impl Mshr {
         }
     }
 
-    /// Sets the simulator tick of the port calls that follow. From the first call of this function on, the
-    /// MSHR checks that its ports are used in the required order in each cycle.
+    /// Sets the tick of the port calls that follow. Once this function has been called, the MSHR checks in
+    /// each cycle that its ports are used in the required order.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);
@@ -227,8 +227,8 @@ impl Mshr {
     }
 
     /// Returns a free entry for sectors of a line that are neither present nor in flight. Returns `None` if
-    /// no entry is free. Also returns `None` if waiting loads still have to read one of the sectors from a
-    /// filled entry. Only filled entries are compared, since the sectors are known not to be in flight.
+    /// all entries are in use, or if waiting loads still have to read one of the sectors from a filled entry.
+    /// Pending entries are not compared, since the sectors are known not to be in flight.
     #[must_use]
     pub fn free_for(&self, line: u64, sectors: u8) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
@@ -450,9 +450,9 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        // Two sets of comparators, one for the fill and one for the access of a cycle. Each set of
-        // comparators finds the entry of a line, and the entries whose waiting loads still have to read a
-        // given data-array position (set and way).
+        // Two sets of comparators, one for a fill and one for an access in the same cycle. Each set finds the
+        // entry of the line, and the entries whose waiting loads still have to read a given data-array
+        // position (set and way).
         for port in ["fill", "access"] {
             to.part(port, |to| {
                 to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
@@ -504,8 +504,8 @@ impl Mshr {
         }
     }
 
-    /// Returns the entry in use that tracks any of these sectors of a line. Only entries for which `is_meant`
-    /// returns true are considered.
+    /// Returns the entry in use that tracks any of these sectors of a line and for which `is_meant` returns
+    /// true.
     #[inline(always)]
     fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;

@@ -251,8 +251,9 @@ impl Tags {
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The selection key of a way has the eviction priority in its upper half and the inverted way number
-        // in its lower half. So among ways of equal priority, the lowest way is selected.
+        // The selection key of a way has the eviction priority and the rank in its upper half, and the
+        // inverted way number in its lower half. So among ways with equal priority and rank, the lowest way
+        // is selected.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
             // An invalid way is selected before any valid way, whatever the ranks. Reserved ways are skipped.
@@ -441,12 +442,13 @@ impl Tags {
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         if entries.cell_shape().hints {
-            // The highest priority among the candidates, and the mask of the ways that have it.
+            // Logic that finds the highest priority among the candidates, and the mask of the ways that have
+            // it.
             to.logic("priority", Logic::Gates { count: 4 * ways });
         }
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
-        // Multiplexers for an access in the same cycle as a fill. The access reads the set after the fill,
-        // and writes a new tag or a new state.
+        // Logic for an access in the same cycle as a fill: the access reads the set after the fill, and then
+        // writes a new tag or a new state.
         let row = ways * entries.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("kept", Logic::Mux { ways, width: 1 });
@@ -506,7 +508,8 @@ mod tests {
             (2, normal, None),
             (3, first, None),
             (4, first, None),
-            // The most recently used line takes back its hint, which its rank alone would not show.
+            // This load clears the hint of the line, although the rank does not change, because the line was
+            // already the most recently used one.
             (4, normal, None),
             (5, last, Some(3)),
             (6, last, Some(2)),

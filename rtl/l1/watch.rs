@@ -119,8 +119,8 @@ pub enum Access {
         /// Outcome of the store, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Atomic or reduction. If cached global stores update the copy of their line in the L1D, this variant
-    /// also stands for uncached global stores.
+    /// Atomic or reduction. Where global stores update the cached copy, also an uncached global store, which
+    /// evicts the copy as an atomic does.
     Atomic {
         /// Address of the accessed line.
         line: u64,

@@ -235,8 +235,8 @@ impl L2Config {
             "none with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
             "the FRC and the pending queue of that flow choose a way for a line without its requester",
         );
-        // The tag width affects only the sizes of a partition's memories, and no check depends on these
-        // sizes, so any width will do.
+        // The tag width affects only the sizes of the partition's memories, on which no check depends, so any
+        // width will do.
         let bank = BankInfo { path: "", sets: self.sets, ways: self.ways, tag_bits: 1, sms };
         rules.group("partition", |rules| self.partition.validate(&bank, rules));
         rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info("", sms), rules));

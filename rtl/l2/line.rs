@@ -14,8 +14,8 @@ pub enum LineState {
     Invalid,
     /// The way is reserved for a new line, which is being fetched; the tag is already that of the new line.
     Reserved,
-    /// The line is clean: it equals memory. With sector fetches, only some of its bytes may be present; this
-    /// also holds for `Modified`.
+    /// The line is clean: it equals memory. With sector fetches, only some bytes of a clean or dirty line may
+    /// be present.
     Valid,
     /// The line is dirty: newer than memory.
     Modified,

@@ -365,9 +365,9 @@ impl Mshr {
         *line
     }
 
-    /// Returns the next waiter to serve, and its entry. This is the first waiter of the line that was
-    /// complete first. Returns `None` if no line is complete, or if the line that was complete first belongs
-    /// to a prefetch without a waiter.
+    /// Returns the next waiter to serve, and its entry: the first waiter in the entry at the front of the
+    /// queue `ready`. Returns `None` if the queue is empty, or if that entry belongs to a prefetch without a
+    /// waiter.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
@@ -399,8 +399,8 @@ impl Mshr {
         Some(self.release(slot))
     }
 
-    /// If the line that was complete first belongs to a prefetch without a waiter, frees its entry and
-    /// returns it.
+    /// If the entry at the front of the queue `ready` belongs to a prefetch without a waiter, frees the entry
+    /// and returns it.
     pub fn pop_prefetch(&mut self) -> Option<MshrEntry> {
         let MshrSlot(slot) = *self.ready.front()?;
         self.entries[usize::from(slot)].is_prefetch().then(|| self.release(slot))
@@ -437,8 +437,8 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        // An arriving burst and a lookup each search all entries for a line in the same cycle, hence two
-        // comparators per entry. A waiter of a complete line may be served in that cycle, too.
+        // Two comparators per entry, because an arriving burst and a lookup may each search for a line in the
+        // same cycle, in which a waiter of a complete line may be served as well.
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
         let place = bits_for(shape.sets) + bits_for(shape.ways);
         to.table_ports(2, shape.entries, place + shape.bursts + 2 * bits_for(shape.merges + 1));

@@ -186,8 +186,9 @@ impl Split {
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
-            // The L1 line's data has two halves: one holds the value to store, the other the compare operand,
-            // at the same offset. The operand is copied to the bytes that follow the data of the L2 line.
+            // A compare-and-swap request has data in two halves: one holds the value to store, the other the
+            // compare operand, at the same offset. The operand is copied to the bytes that follow the data of
+            // the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }

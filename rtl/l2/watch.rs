@@ -10,7 +10,8 @@ pub enum LineEvent {
         /// Number of the line within the bank.
         line: u64,
     },
-    /// A request was served or deferred, in a bank with a partition. Follows the other events of the request.
+    /// A request was served or deferred, in a bank with a partition. This event follows all other events of
+    /// the request.
     Accessed {
         /// Number of the line.
         line: u64,
@@ -23,7 +24,7 @@ pub enum LineEvent {
         line: u64,
         /// SM that requested the line.
         sm: u8,
-        /// Line that was evicted, or `None` if the way was empty.
+        /// Line that was evicted; `None` if the way was empty.
         victim: Option<u64>,
         /// Lines of the set that were in flight and could not be evicted.
         in_flight: Vec<u64>,

@@ -315,8 +315,8 @@ impl MachineConfig {
         );
     }
 
-    /// Returns the clocks, with their periods in ticks of a common time base; `None` if no usable tick fits
-    /// all frequencies.
+    /// Returns the clocks, with their periods in ticks of a common time base; `None` if a frequency is 0, or
+    /// if a period does not fit in 32 bits of ticks.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;

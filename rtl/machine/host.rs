@@ -395,8 +395,8 @@ impl Machine {
     }
 
     /// Attaches the running kernel to a machine that was restored from a saved state, because the saved state
-    /// does not contain the kernel. During the replay of a trace, skips the trace records of the CTAs that
-    /// have ended, and reads the records of the resident CTAs again.
+    /// does not contain the kernel. If the kernel is replayed from a trace, also reads the records of the
+    /// resident CTAs again, and skips the records of the CTAs that have ended.
     pub fn attach_kernel(&mut self, image: &Arc<KernelImage>) {
         for core in self.cores_mut() {
             core.attach_kernel(Arc::clone(image));

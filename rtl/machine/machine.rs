@@ -64,8 +64,8 @@ impl Machine {
         Self { config: config.clone(), clocks, net, kinds }
     }
 
-    /// Makes the simulator evaluate the hardware blocks that start a kernel: the dispatchers and all cores.
-    /// The throttle's monitoring periods in a core start with the kernel, even if the core has no warps.
+    /// Makes the simulator evaluate the dispatchers and all cores, when a kernel starts. Even a core without
+    /// warps must be evaluated, because the throttle's monitoring periods start with the kernel.
     pub fn rouse(&self, sim: &mut Simulator) {
         (0..self.dispatchers().len()).for_each(|i| sim.wake(self.net.id(self.kinds.dispatchers, i)));
         (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
@@ -145,7 +145,7 @@ impl Machine {
     }
 
     /// Reassembles the machine from its islands. All islands must have reached the same tick, and the
-    /// synchronization points that follow must have been executed.
+    /// synchronization points of the round that ended there must have been executed.
     pub fn rejoin(&mut self, MachineIslands { islands, .. }: MachineIslands, sim: &mut Simulator) {
         self.net.rejoin(islands, sim);
     }
@@ -193,8 +193,8 @@ impl MachineIslands {
 
     /// Sets the tick up to which each island runs in the next round, at most `end`. Called after the
     /// synchronization points of the previous round, while no island runs. Returns false if all islands have
-    /// reached `end`. To let the caller inspect the whole machine, lowers `end` in four cases: `stop` is
-    /// true, a core has stopped at a fault, no hardware block is scheduled, or the kernel may end.
+    /// reached `end`. Lowers `end`, so that the caller can inspect the whole machine, in four cases: `stop`
+    /// is true, a core has stopped at a fault, no hardware block is scheduled, or the kernel may end.
     #[must_use]
     pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
         let (dispatchers, count) = self.dispatchers;

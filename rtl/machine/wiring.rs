@@ -70,8 +70,8 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Coordinator of the throttle; `None` if the throttle has no central unit (hub) to which all cores
-    /// report.
+    /// Central unit (hub) of the throttle, to which all cores report; `None` if the throttle has no such
+    /// unit.
     pub hub: Option<Family<Coordinator>>,
     /// Controller of SM dueling; `None` if SMs do not duel.
     pub duel: Option<Family<Dueling>>,
@@ -272,7 +272,7 @@ fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
 /// Links the SM cores to their load-store units for instruction fetches, if they have instruction caches.
 fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Kinds, links: &Links<'_>) {
     let InstructionStore::Cache(icache) = &links.config.sm.icache else { return };
-    // The depth is the maximum number of instruction lines in flight, so that the link never stalls.
+    // The link can hold as many beats as instruction lines can be in flight, so it never stalls.
     let (spec, packets) = (LinkSpec { depth: icache.mshr_entries.max(2), ..PLAIN }, &links.packets);
     for i in 0..links.config.num_sms as usize {
         let (wanted, brought) = (("wanted", None), ("brought", None));
@@ -294,7 +294,7 @@ fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Ki
 }
 
 /// Links the sideband signals of a throttle: between the L1D and the core of each SM, and between all cores
-/// and the coordinator.
+/// and the central unit (hub).
 fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, links: &Links<'_>) {
     let throttle = &links.config.throttle;
     if !throttle.is_on() {
@@ -479,8 +479,8 @@ impl Links<'_> {
     /// long as the next router accepts packets.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
-        // One tick is less than any clock period. The last cycle of the delay is therefore only one tick
-        // long, and the receiving router sees the packet at the next clock edge.
+        // The last cycle of the delay is shortened to one tick, which is less than any clock period, so that
+        // the receiving router sees the packet at the next clock edge.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }

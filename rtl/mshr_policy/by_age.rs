@@ -25,7 +25,7 @@ use super::{Hooks, Level, MshrInfo, MshrRequest, MshrView, Scheme, bits_of};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 
-/// Configuration of the entries kept for the oldest requester.
+/// Configuration of the policy that keeps MSHR entries for the oldest requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByAge {

@@ -23,7 +23,7 @@ use crate::cells::line::SECTORS;
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 
-/// Configuration of the limits per requester.
+/// Configuration of the policy that limits each requester's use of the MSHR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByRequester {

@@ -120,9 +120,8 @@ impl MshrPolicyConfig {
         self.hardware(mshr).map(|hooks| Watched::of(mshr.level.slot(), self.typetag_name(), hooks))
     }
 
-    /// Lists, for the dictionary of counters, the counters of all MSHR policies that are linked into the
-    /// program. Each one has its default parameters. `level` is the level of the cache that contains the
-    /// MSHR.
+    /// Lists the counters of all MSHR policies that are linked into the program, each with its default
+    /// parameters, for the dictionary of counters. `level` is the level of the cache that contains the MSHR.
     pub fn list_counters(level: Level, to: &mut dyn CounterReader) {
         let mshr = MshrInfo { level, path: "", entries: 32, merges: 8, requesters: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&mshr)) {
@@ -152,7 +151,7 @@ pub struct MshrView {
     /// Number of free entries.
     pub free: u32,
     /// Number of accesses that already wait in the MSHR entry of the line; 0 for a miss, which allocates a
-    /// new entry. If the access would have to wait in several entries, the largest such number.
+    /// new entry. If the access would have to wait in several entries, the number in the fullest of them.
     pub waiters: u32,
 }
 

@@ -52,8 +52,8 @@ impl RequestKind {
         self != Self::Read
     }
 
-    /// True if the reply is an acknowledgment without data. It is sent as soon as the position of the request
-    /// in the order of accesses to its line is fixed.
+    /// True if the reply is an acknowledgment without data. The bank sends such a reply as soon as the
+    /// position of the request in the order of accesses to its line is fixed.
     #[must_use]
     pub fn is_acknowledged(self) -> bool {
         matches!(self, Self::Write | Self::Reduce)

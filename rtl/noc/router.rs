@@ -47,8 +47,8 @@ use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, Fields
 pub struct RouterPlace {
     /// Hierarchical path, by which hardware descriptions and messages name the router.
     pub path: String,
-    /// Number of inputs from sites (SMs or memory partitions). They follow the inputs from neighboring
-    /// routers in the list of inputs.
+    /// Number of inputs from sites (SMs or memory partitions). In the list of inputs, those from neighboring
+    /// routers come first.
     pub inputs: usize,
     /// Number of the router to which each destination of the network is attached.
     pub destinations: Vec<usize>,
@@ -92,7 +92,8 @@ pub struct Router<P: Packet> {
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output>,
     wires: Vec<Wire>,
-    /// Number of outputs to neighboring routers. They precede the outputs to sites in the list of outputs.
+    /// Number of outputs to neighboring routers. In the list of outputs, they come before the outputs to
+    /// sites.
     to_neighbours: usize,
     /// Number of the output for each destination; fixed wiring in hardware, not a register.
     routes: Vec<u8>,
@@ -246,8 +247,8 @@ impl<P: Packet> Router<P> {
         self.outputs[usize::from(output)].requests |= 1 << i;
     }
 
-    /// True if the router must be evaluated in the next cycle. Either a set of wires can be granted, or a
-    /// site without room blocks a packet and the router has not recorded this yet.
+    /// True if the router must be evaluated in the next cycle: free wires can be granted, or a packet waits
+    /// for a site that has no room and the statistics have not recorded this stall yet.
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {

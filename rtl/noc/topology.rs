@@ -207,7 +207,8 @@ enum Form {
         columns: usize,
     },
     Ring,
-    /// The routers of the clusters come first; the central routers, one per link of a cluster, follow.
+    /// The routers of the clusters have the lowest numbers, followed by the central routers: one for each
+    /// link of a cluster.
     TwoLevel {
         clusters: usize,
         links: usize,
@@ -481,8 +482,8 @@ mod tests {
                     }
                 }
             }
-            // Removes, one by one, the virtual channels that wait for none of the remaining channels. If some
-            // cannot be removed, they form a cyclic wait.
+            // Repeatedly removes a virtual channel that waits for none of the remaining ones. The channels
+            // that cannot be removed wait for each other in a cycle.
             while let Some(free) = waits_for
                 .iter()
                 .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))

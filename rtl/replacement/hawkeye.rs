@@ -385,9 +385,9 @@ mod tests {
         Source { pc, ..Source::of_line(line) }
     }
 
-    /// Trains the instruction at program counter 7 to be slightly averse. Then this instruction uses one line
-    /// six times. Between two of these uses, another instruction uses `others` lines, each only once. Returns
-    /// the rank of the line after each of the six uses.
+    /// Trains the predictor until accesses at program counter 7 are slightly cache-averse. Then the
+    /// instruction at this counter uses one line six times. Between two of these uses, another instruction
+    /// uses `others` lines, each only once. Returns the rank of the line after each of the six uses.
     fn reuses(others: u64) -> Vec<u8> {
         let mut bench = Bench::new(CONFIG, 1);
         // All evicted lines have rank 0, so they are treated as friendly. The last two of them were used by

@@ -59,7 +59,7 @@ use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsEx
 /// `replacement` of a cache or of the sharing tracker, next to the key `kind` that selects the policy.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns the name of the ranks, and their width in bits for sets of `ways` ways.
+    /// Returns the name of the policy's rank, and the width of a rank in bits for sets of `ways` ways.
     fn rank(&self, ways: u32) -> RankShape;
 
     /// Creates the policy's hardware for one cache; `None` for LRU, because the ranks in the tags are its
@@ -103,9 +103,8 @@ impl ReplacementConfig {
         self.typetag_name() == "lru"
     }
 
-    /// Lists, for the dictionary of counters, the counters of all replacement policies that are linked into
-    /// the program. Each one has its default parameters. `group` is the group of the configuration to which
-    /// the cache belongs.
+    /// Lists the counters of all replacement policies that are linked into the program, each with its default
+    /// parameters, for the dictionary of counters. `group` is the configuration group of the cache.
     pub fn list_counters(group: Name, to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             Replacement::new(&scheme, &CacheGeometry::example(group)).counters(to);
@@ -198,7 +197,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the source of an access to a line that carries no program counter and no eviction priority.
+    /// Returns the source of an access to a line, for an access without program counter and eviction
+    /// priority.
     #[must_use]
     #[inline(always)]
     pub fn of_line(line: u64) -> Self {

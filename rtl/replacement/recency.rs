@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Hooks, InsertedLine, RankShape, Source, Ways};
 use crate::kernel::{Describe, Edge};
 
-/// Returns the name of the rank, and its width in bits for sets of `ways` ways.
+/// Returns the name of a rank that is a position in LRU order, and its width in bits for sets of `ways` ways.
 #[must_use]
 pub fn rank(ways: u32) -> RankShape {
     RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
@@ -20,15 +20,16 @@ pub fn rank(ways: u32) -> RankShape {
 /// Rule that selects the position in LRU order at which a line is inserted.
 #[typetag::serde]
 pub trait Position: Debug + Send {
-    /// True if an inserted line is placed at the front of the LRU order; if false, it is placed at the end.
+    /// True if an inserted line becomes the most recently used one; if false, it becomes the least recently
+    /// used one.
     fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
 
     /// Adds to the hardware description: the registers and the logic of the rule.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// Policy that keeps the lines of a set in LRU order and chooses at which end of the order a line is
-/// inserted.
+/// Policy that keeps the lines of a set in LRU order. Inserts each line as the most or as the least recently
+/// used one, as its rule selects.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RecencyOrder(Box<dyn Position>);
 

@@ -259,9 +259,9 @@ pub struct SmCore {
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// First cycle in which a stalled scheduler might issue again. The value is 0 unless the core went to
-    /// sleep at its last evaluation. Two earlier events make the value invalid: the address unit becomes
-    /// free, or an instruction line arrives.
+    /// First cycle in which a stalled scheduler might issue again; 0 unless the core went to sleep at its
+    /// last evaluation. Ignored if, before that cycle, the address unit becomes free or an instruction line
+    /// arrives.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
@@ -683,8 +683,8 @@ impl Block for SmCore {
             counters,
         } = self;
         let num_warps = self.config.warps;
-        // Selects the pipes that this SM has. For each of them, the description lists the mask of the warps
-        // whose head instruction uses the pipe.
+        // For each pipe that this SM has, the description lists the mask of the warps whose head instruction
+        // uses the pipe.
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {

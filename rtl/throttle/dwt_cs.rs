@@ -20,7 +20,7 @@ use crate::kernel::{Describe, Logic};
 
 /// Number of core cycles in a period.
 type Time = u14;
-/// Type of a number of periods: of consecutive thrashing periods, or of the periods of a sample.
+/// Type of two counts of periods: the consecutive thrashing periods, and the periods of a sample.
 type Periods = u3;
 
 /// Selection of the counts that detect thrashing of the L1Ds.

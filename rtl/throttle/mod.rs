@@ -162,11 +162,11 @@ pub struct CycleState {
     pub thread_instructions: u64,
 }
 
-/// Warps that may issue, by kind of limit.
+/// Limit that a throttle sets on the warps that may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueLimit {
-    /// Maximum number of warps per scheduler that may issue. These are the oldest of the warps that neither
-    /// wait at a barrier nor have ended.
+    /// At most this many warps per scheduler may issue: the oldest of those that neither wait at a barrier
+    /// nor have ended.
     Oldest(u32),
     /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),

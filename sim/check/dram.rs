@@ -22,7 +22,7 @@ use crate::dram::judge;
 #[derive(Debug)]
 pub struct ChoiceLockstep {
     config: DramConfig,
-    /// Golden arbiter; `None` after the first difference, from which on its state no longer is that of the
+    /// Golden arbiter; `None` after the first difference, because its state then differs from that of the
     /// channel.
     arbiter: Option<Arbiter>,
     /// Number of the request in each queue slot, in the order of acceptance.
@@ -148,8 +148,8 @@ mod tests {
         ChannelEvent::Issued { command: Command { cycle, kind, column, ..Command::default() }, slot: Some(slot) }
     }
 
-    /// Returns the events of two reads of one row, of which `columns` states the slots in the order of the
-    /// RDs.
+    /// Returns the events of two reads of one row; `columns` holds the queue slots of the reads, in the order
+    /// in which their RD commands issue.
     fn two_reads(columns: [usize; 2]) -> [ChannelEvent; 5] {
         let [first, second] = columns;
         [

@@ -14,7 +14,7 @@ impl<T: Copy> Triangle<T> {
         Self { values: Self::pairs(count).map(value).collect() }
     }
 
-    /// Returns all pairs `(i, j)` with `i < j < count`, in the order of [`Triangle::from_values`].
+    /// Returns all pairs `(i, j)` with `i < j < count`, sorted by `j` and then by `i`.
     pub fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
         (0..count).flat_map(|j| (0..j).map(move |i| (i, j)))
     }

@@ -1,4 +1,4 @@
-//! Built-in machines and designs, and designs that a program using this library adds to them.
+//! Built-in machines and designs. A program that uses this library can add designs of its own.
 
 use std::sync::OnceLock;
 

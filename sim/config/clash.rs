@@ -7,9 +7,9 @@ use super::load::is_word;
 use super::meta::About;
 use super::source::{Origin, Sources};
 
-/// Checks whether a design conflicts with the earlier designs `taken`. `stated` holds the fields that the
-/// design sets, and `fields` the configuration after the earlier designs. If there is a conflict, returns the
-/// error message and the help text.
+/// Checks whether a design conflicts with one of the designs that were applied before, `taken`. `stated`
+/// holds the fields that the design `about` sets. `fields` is the configuration after the earlier designs.
+/// Returns the error message and the help text of a conflict, or `None` if there is no conflict.
 pub(super) fn find_conflict(
     taken: &[About],
     about: &About,

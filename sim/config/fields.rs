@@ -8,8 +8,8 @@ use super::source::{Origin, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::units;
 
-/// Key that marks a table as one single field. Its value names the scheme or variant; the other legal keys of
-/// the table depend on it.
+/// Key that makes a table a single field. Its value is the name of a scheme or of a variant, which
+/// determines the other legal keys of the table.
 pub(super) const KIND: &str = "kind";
 
 /// Obsolete keys that are now part of a table with a `kind`, each with advice on the new spelling.
@@ -70,7 +70,8 @@ pub(super) struct Field {
     pub value: Value,
     /// Origin of the current value: a line of a file, or the text of an option.
     pub place: TextPlace,
-    /// Value of the field in the machine file; `None` if no design or `--set` has replaced it.
+    /// Value that the field has in the machine file, if a design or `--set` has replaced it; otherwise
+    /// `None`.
     pub machine_value: Option<Value>,
     /// True if the value is an assumption, because no paper states it.
     pub assumed: bool,
@@ -132,8 +133,8 @@ impl Field {
     }
 }
 
-/// Returns the keys that lead from the field `holder` to `path`, a path inside this field. Returns `None` if
-/// `path` is not inside `holder`.
+/// Returns the keys that lead from the field `holder` to `path`. Returns `None` if `path` is not inside
+/// `holder`.
 fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
     let inner = path.strip_prefix(holder)?;
     let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
@@ -161,14 +162,14 @@ impl Fields {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Returns the position in a configuration text that gave the field `path` its value. If `path` is a
-    /// group of fields, returns the position for the first field of the group.
+    /// Returns the text position at which the value of the field `path` is set. If `path` is a group of
+    /// fields, returns the position of its first field.
     pub fn place_of(&self, path: &str) -> TextPlace {
         self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
 
-    /// Returns the position in a configuration text that gave `path` its value. Returns `None` if there is no
-    /// field and no group of fields at `path`.
+    /// Returns the text position at which the value of the field or group `path` is set. Returns `None` if
+    /// there is no such field or group.
     pub fn known_place_of(&self, path: &str) -> Option<TextPlace> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
         self.holder_of(path).or_else(below).map(|field| field.place.clone())
@@ -237,7 +238,7 @@ impl Fields {
 }
 
 impl Overlay<'_> {
-    /// Sets the values in `table` in the configuration `fields`, and reports invalid ones.
+    /// Applies the values in `table` to the configuration `fields`, and reports invalid values.
     pub fn apply(&mut self, table: &DeTable<'_>, fields: &mut Fields) {
         self.group("", table, fields);
     }
@@ -315,8 +316,8 @@ impl Overlay<'_> {
     /// True if the current TOML table has already set the field or a key inside it. In this case, also
     /// reports a problem, since a second value would replace the first.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A table that contains only `kind` sets a single key. Other keys of this `kind` may be set after it,
-        // but not before it.
+        // A table with `kind` and other keys replaces the whole field. A table with `kind` alone counts as
+        // one key: the other keys of this `kind` may be set after it, but not before it.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -390,9 +391,9 @@ impl Overlay<'_> {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
                     }
-                    // This key is not in the table: either it has a default value, or the kind has no such
-                    // key. A key that the kind does not have is reported later, when the fields are converted
-                    // to the typed configuration.
+                    // The table lacks this key: either the key still has its default value, or the kind has
+                    // no such key. The second case is reported later, when the fields are converted to the
+                    // typed configuration.
                     None => {
                         table.insert(name.to_owned(), value);
                     }
@@ -408,7 +409,7 @@ impl Overlay<'_> {
     }
 }
 
-/// Lists the keys that a table sets directly to a value, including keys in nested tables.
+/// Lists the path and the text position of every value in a table, including the values in nested tables.
 fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
     let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let path = join_path(path, key.get_ref());
@@ -420,8 +421,8 @@ fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usiz
     table.iter().flat_map(of_key).collect()
 }
 
-/// Returns the first value in a table or in the tables nested in it. If `given` is not a table, or is a table
-/// with a `kind`, returns `given` itself.
+/// Returns the first value that `given` sets: the first value of the table or of its first nested table. If
+/// `given` is not a table, or is a table with a `kind`, returns `given` itself.
 fn first_change<'a, 't>(given: &'a Spanned<DeValue<'t>>) -> &'a Spanned<DeValue<'t>> {
     let table = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
     table.and_then(|table| table.values().next()).map_or(given, first_change)

@@ -1,4 +1,4 @@
-//! Computes the values that a configuration does not state from the values that it states.
+//! Computes the values that a configuration does not state. They follow from the values that it states.
 
 use rtl::index::polynomial_for;
 use toml::{Table, Value};
@@ -25,9 +25,10 @@ impl Fields {
         }
     }
 
-    /// Chooses a polynomial for every set-index function that states none (`polynomial = 0`). The number of
-    /// sets determines the polynomial. The value stays 0 if no polynomial is known for that number. A table
-    /// with a `kind` contains both keys, `index` and `sets`.
+    /// Chooses a polynomial for every set-index function that states none (`polynomial = 0`). The
+    /// polynomial depends on the number of sets, which is the key `sets` beside `index`, in the same group
+    /// of fields or in the same table with a `kind`. If no polynomial is known for this number of
+    /// sets, the value stays 0.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };

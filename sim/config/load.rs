@@ -271,7 +271,7 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// True if the text is a single `KEY=VALUE` without further lines that set other keys.
+/// True if the text is a single `KEY=VALUE`, without a second line that sets another key.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())

@@ -136,8 +136,8 @@ impl ResolvedMachine {
     }
 }
 
-/// Returns the path of a machine or design file. Returns `None` if `name` is the name of a built-in file,
-/// which contains neither a folder nor a file extension.
+/// Returns `name` as a path if it ends in `.toml` or contains a folder. Otherwise it is the name of a
+/// built-in file, and the result is `None`.
 fn as_file(name: &str) -> Option<PathBuf> {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     is_file.then(|| PathBuf::from(name))

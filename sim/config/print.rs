@@ -94,7 +94,7 @@ impl ResolvedMachine {
         format!("{:016x}", fnv1a(lines.concat().as_bytes()))
     }
 
-    /// Returns the value of every field as TOML text, by the path of the field.
+    /// Returns the path of every field with its value as TOML text.
     #[must_use]
     pub fn values(&self) -> BTreeMap<String, String> {
         let mut values = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Validation of the typed configuration by rules. Each violation is reported at the text position that gave
-//! the field its value.
+//! Validation of the typed configuration by rules. Each violation is reported at the text position at which
+//! the value of the field is set.
 
 use rtl::config::Violation;
 use rtl::machine::MachineConfig;
@@ -24,11 +24,11 @@ impl Loader {
     /// field that was set last.
     fn violations(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
-            // If this machine has no such field, the field cannot have caused the violation.
+            // If this machine does not have the field, its value cannot have caused the violation.
             let source = fields.known_place_of(path)?.source;
             // Texts with higher numbers were read later. A machine file is read before the machine file on
-            // which it is based, and takes precedence over it. Among machine files, the earlier text
-            // therefore counts as set last.
+            // which it is based, but its values replace those of that file. Of two machine files, the one
+            // that was read first is therefore treated as applied last.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),

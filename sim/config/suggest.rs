@@ -2,8 +2,8 @@
 
 use input::{join_names, nearest};
 
-/// Returns `did you mean ...?` if a candidate is similar to the misspelled `name`. Otherwise returns the list
-/// of all candidates, introduced by `what`.
+/// Returns `did you mean ...?` if a candidate is similar to the misspelled `name`. Otherwise returns the
+/// heading `what`, followed by the list of all candidates.
 pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     match near(name, candidates) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -48,8 +48,9 @@ pub(super) fn restore(
     }
 }
 
-/// Finds the key of a table with a `kind` whose value has the wrong type, if the error names only the table.
-/// For each key in turn, the value is replaced by a legal value. If the error disappears, this is the key.
+/// In a table with a `kind`, finds the key whose value has the wrong type, if the error names only the
+/// table. For each key in turn, the value is replaced by a legal value. If the error disappears, this key
+/// is at fault.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -183,8 +184,8 @@ impl TypeError {
     }
 }
 
-/// Formats the error as the part of a message that follows the rejected value. If a key of a scheme is wrong,
-/// the error of the scheme is available only in this form.
+/// Formats the error as the end of a message, after the rejected value. Errors in the keys of a scheme are
+/// passed on only as this text.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -330,8 +331,8 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.next.take() else {
             return Err(TypeError::custom("a value was requested before its key"));
         };
-        // A `kind` that is not a string is deserialized as its text. The error message then lists the
-        // existing kinds.
+        // If `kind` is not a string, its TOML text is deserialized as the name of the kind. The error
+        // message then lists the existing kinds.
         let read = match value {
             Value::String(_) => seed.deserialize(Node { value }),
             other if key == KIND => seed.deserialize(format_value(other).into_deserializer()),

@@ -95,7 +95,7 @@ struct Port {
     dut: DramChannel,
     req: Chan<DramRequest>,
     rsp: Chan<DramReply>,
-    /// Requests on the link to the channel, which the channel has not accepted yet, as indices in the trace.
+    /// Trace indices of the requests on the link that the channel has not accepted yet.
     sent: VecDeque<u64>,
 }
 
@@ -257,8 +257,8 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // Tells the simulator in which cycle the feeder must be evaluated next. Otherwise, it would
-            // evaluate the feeder in many cycles in which no request may be sent yet.
+            // Tells the simulator in which cycle the feeder must be evaluated next. Without this, the
+            // simulator would evaluate the feeder in many cycles in which no request may be sent yet.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);

@@ -60,8 +60,8 @@ impl<'a> CommandRecorder<'a> {
         }
     }
 
-    /// Returns a message for every violation of a DRAM timing rule or of a rule about the service of
-    /// requests.
+    /// Checks the commands against the DRAM timing rules, and the served requests against the commands.
+    /// Returns a message for every violation.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let dram = &self.config.dram;

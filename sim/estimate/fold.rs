@@ -12,7 +12,7 @@ pub struct FoldedScopes<'a> {
     pub count: u32,
     /// First of the combined scopes. It represents all of them, since they have equal structures and costs.
     pub one: &'a Block,
-    /// Rows of the scopes inside this scope, combined in the same way.
+    /// Rows of the scopes inside this scope. Scopes with equal costs share a row here too.
     pub children: Vec<Self>,
 }
 

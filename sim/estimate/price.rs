@@ -1,5 +1,5 @@
-//! Converts the structures that a hardware block declares to memories and logic whose cost the technology
-//! model can estimate.
+//! Converts the structures of a hardware block into memories and logic whose cost the technology model can
+//! estimate.
 
 use area::{Kind, Memory, Node, Ports, Technology};
 use rtl::kernel::{Access, Storage};
@@ -10,8 +10,8 @@ use crate::readers::{ArrayCount, Counts};
 /// Name of the memory array that holds the beats of a channel.
 const BEATS: &str = "beats";
 
-/// Converts an array declared by a scope to a memory of the technology model. One access through a port reads
-/// or writes one word of this memory.
+/// Converts an array that a scope declares into a memory of the technology model. One access through a port
+/// reads or writes one word of this memory.
 fn memory(array: &ArrayCount) -> Memory {
     let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {

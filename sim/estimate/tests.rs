@@ -1,5 +1,5 @@
-//! Tests of the cost estimates: bits and area add up; a wider field costs more without a change elsewhere;
-//! differences from another design are correct; equal scopes share one row.
+//! Tests of the cost estimates. Bits and area add up. A wider field increases only the costs that depend on
+//! it. Differences from another design are correct. Equal scopes share one row.
 
 use area::{Kind, Node, Technology};
 use rtl::kernel::{BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep};
@@ -98,9 +98,9 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
-/// Compares two L1s, which perform four lookups per cycle and one lookup per cycle. Each lookup after the
-/// first adds comparators, a port to the tags and a port to the sectors. The data array and the table of
-/// pending loads must not change.
+/// Compares two L1s: one performs four lookups per cycle, the other a single lookup. Each additional lookup
+/// adds comparators, a port to the tags and a port to the sectors. The data array and the table of pending
+/// loads must not change.
 #[test]
 fn further_lookups_add_ports_and_logic_and_no_storage() {
     let one = fermi(&["l1-sectored"], &[]);

@@ -173,7 +173,7 @@ impl ParameterShape {
         }
     }
 
-    /// Returns the element types of launch files that the parameter accepts for one of its elements, by name.
+    /// Returns the names of the element types that a launch file may use for one element of the parameter.
     fn element_names(&self) -> Vec<&'static str> {
         let all = ElementType::ALL.into_iter();
         let fitting = all.filter(|&element| self.suits(Kind::Value(element)) == Some(true));

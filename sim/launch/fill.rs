@@ -31,8 +31,8 @@ impl LaunchFile {
     /// Computes the expected contents of each output from the initial buffers.
     ///
     /// # Errors
-    /// Fails if a reference cannot be computed from its inputs and parameters, or its number of values
-    /// differs from the output's elements. All such problems are listed.
+    /// Fails if a reference cannot be computed from its inputs and parameters, or if it yields a different
+    /// number of values than the output has elements. All such problems are listed.
     pub fn compute_expected(&self, initial: &[Array]) -> Result<Vec<Option<ExpectedOutput>>, LaunchError> {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut all = Vec::new();
@@ -113,7 +113,8 @@ impl Buffer {
 }
 
 impl Init {
-    /// Creates an array of `count` elements of a scalar type with these initial contents.
+    /// Creates an array with `count` elements of a scalar type and the initial contents that `self`
+    /// describes.
     fn contents(&self, element: ElementType, count: usize) -> Array {
         match self {
             Self::Zeros | Self::Module | Self::Fields(_) => Array::zeros(element, count),

@@ -19,7 +19,7 @@ const MAX_THREADS: u32 = 1024;
 const MAX_SHARED_BYTES: i128 = 1 << 30;
 /// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
-/// Word that stands for the null pointer in an argument list.
+/// Keyword for a null pointer in the arguments of a launch.
 pub(super) const NULL: &str = "null";
 
 pub(super) fn read_launch(

@@ -158,7 +158,7 @@ impl Sequence {
         Self { start: Number::Integer(integer), step: Number::Integer(0) }
     }
 
-    /// Returns the number at an index, which starts at 0.
+    /// Returns the number at an index, counted from 0.
     pub fn at(&self, idx: u64) -> Number {
         match (self.start, self.step) {
             (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + i128::from(idx) * step),

@@ -31,7 +31,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
 /// element nor be written to the same file.
 #[derive(Default)]
 struct Above {
-    /// Views of the elements that belong to an output, for each buffer. Each view has the name of its output.
+    /// For each buffer, the views of the elements that belong to outputs, each with the name of its output.
     views: HashMap<usize, Vec<(View, String)>>,
     files: HashSet<PathBuf>,
 }

@@ -126,8 +126,8 @@ impl<'a> Problems<'a> {
         self.list.push(RawProblem { span, message, help });
     }
 
-    /// Reports that the value at `place` is illegal. The message ends with `expected` and the text of
-    /// `expected`, which states the legal values and the reason for the restriction.
+    /// Reports that the value at `place` is illegal. The argument `expected` states the legal values and
+    /// the reason for the restriction. The message ends with the word "expected" and this text.
     pub fn refuse(&mut self, place: &Place, expected: impl Display) {
         self.refuse_with_help(place, expected, None);
     }

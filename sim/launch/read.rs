@@ -47,7 +47,7 @@ impl LaunchFile {
         Ok(Self { path: path.to_owned(), ..launch })
     }
 
-    /// Parses `text` as the contents of the file `path`, in its main problem size.
+    /// Parses `text`, the contents of the launch file `path`, and selects the main problem size.
     ///
     /// # Errors
     /// Returns every rule that the text breaks.

@@ -95,10 +95,12 @@ impl LaunchFile {
             && values.all(|value| value.split_once('=').is_some_and(|(name, _)| has(name, false)))
     }
 
-    /// Returns the contents of a launch file in one problem size as TOML without expressions.
+    /// Returns the contents of a launch file as TOML, with each expression replaced by its value in the
+    /// problem size that `path` selects.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not checked.
+    /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not
+    /// checked.
     pub fn expand(path: &Path) -> Result<toml::Table, LaunchError> {
         let (file, size) = locate(path);
         with_expanded(&file, &read_text(&file)?, size.as_deref(), |document, problems| {
@@ -314,8 +316,8 @@ struct Values<'d, 't, 'p, 'f> {
     chain: Vec<&'d str>,
     /// Names that an expression has used.
     used: BTreeSet<&'d str>,
-    /// True if it is an error when no expression uses a declared value. False if the path gives values,
-    /// because a given value may replace the only expression that uses another value.
+    /// True if a declared value that no expression uses is an error. False if the path gives values: such a
+    /// value may replace an expression, and the values used in that expression may then be unused.
     needs_use: bool,
     problems: &'p mut Problems<'f>,
 }

@@ -40,7 +40,7 @@ struct Kernel {
 #[derive(Debug)]
 struct Launch {
     recording: Recording,
-    /// Number in the PTX file of each load of the recording. `None` for a load whose cache operator cannot be
+    /// For each load of the recording, its number in the PTX file; `None` if its cache operator cannot be
     /// chosen.
     numbers: Vec<Option<usize>>,
 }

@@ -154,8 +154,8 @@ impl Describe for Counter {
     fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
-    // Probes are not hardware, so they are not counted. Their scope is still recorded: the scopes of all
-    // described items determine which scopes enclose the whole hardware block.
+    // Probes are not hardware, so they are not counted. `here` is called nevertheless, because it must be
+    // called for every described item (see `Scopes::here`).
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

@@ -18,8 +18,8 @@ pub struct Stay {
     pub path: String,
     /// Start of the interval in ps.
     pub from: u64,
-    /// Time in ps at which the request is no longer there, which ends the interval. `None` if the request is
-    /// still there at the end of the dump.
+    /// End of the interval in ps: the time at which the request leaves the head. `None` if it is still
+    /// there at the end of the dump.
     pub to: Option<u64>,
     /// False if the port carries only the request's number and not its SM, so that it may be a request of
     /// another SM.

@@ -137,14 +137,13 @@ impl Outline {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// Describes every hardware block once. Adds the signals `extra` (name and width) at the root of the
-    /// tree, before all other signals.
+    /// Describes every hardware block once. Adds the signals `extra` (name and width), which belong to no
+    /// hardware block, at the root of the tree, before all other signals.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
 
-    /// Describes every hardware block once, adds signals at the root of the tree, and skips scopes that no
-    /// glob can match.
+    /// Builds the tree like [`with`](Self::with), but skips scopes that no glob can match.
     pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, Some(&GlobMatches::new(globs, ROOT)))
     }
@@ -315,7 +314,7 @@ impl Elaborator<'_> {
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
         // It is not known yet whether the scope is a table entry or an instance, so the globs are matched
-        // with both names.
+        // with the name that it has in either case.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
         self.trails.push(inside);
@@ -356,8 +355,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // Items inside a skipped scope are not recorded. The current scope is recorded in their place,
-            // because the scopes of all items determine which scopes enclose the whole hardware block.
+            // Items inside a skipped scope are not recorded. One call of `here` for the current scope
+            // replaces the calls for these items (see `Scopes::here`).
             self.scopes.here();
         }
     }

@@ -35,8 +35,8 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Glob that selects the table entries whose signals are read.
 const ENTRIES: &str = "**.flight[*]";
-/// Kinds of memory accesses whose reply carries a result, which are loads and atomics. The names are those in
-/// the address unit.
+/// Kinds of memory accesses whose reply carries a result: loads and atomics. These are names of values of
+/// the address unit's signal `kind`.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
 /// Number of warp slots per SM, for numbering the threads of the log.
 const WARPS: u64 = 64;
@@ -263,7 +263,7 @@ struct Core {
     operand_read: u64,
     signals: Signals,
     /// Values of the address unit's signal `kind` for the accesses that end with a reply. The next field,
-    /// `data`, is the value that stands for a reply with data.
+    /// `data`, is the value of a reply's signal `kind` if the reply carries data.
     replied: Vec<u64>,
     data: u64,
     /// For each warp, the log lines of the instructions that were fetched but have not been issued yet.

@@ -135,8 +135,8 @@ fn catch_damage<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadabl
 /// Checks that the sizes claimed in a dump are plausible.
 fn fits(path: &Path, mut file: impl BufRead + Seek) -> Result<(), Unreadable> {
     let first = file.fill_buf().map_err(|error| unreadable(path, error.to_string()))?.first().copied();
-    // This check must precede the library's format detection. If a damaged file contains block lengths that
-    // lead backward, the format detection never ends.
+    // This check must precede the library's format detection, which never ends if a damaged file contains
+    // block lengths that lead back to an earlier block.
     if !first.is_some_and(sizes::begins) {
         return match viewers::detect_file_format(&mut file) {
             FileFormat::Vcd => sizes::widths(&mut file).map_err(|reason| unreadable(path, reason)),

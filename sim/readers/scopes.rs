@@ -91,9 +91,9 @@ impl<T: Default> Scopes<T> {
         self.open[self.open.len() - 1]
     }
 
-    /// Returns the data that the reader stores for the innermost open scope. A reader must call this function
-    /// for every described item, even if it ignores the item, because the calls determine which scopes
-    /// enclose the whole hardware block.
+    /// Returns the data that the reader stores for the innermost open scope. A reader must call this
+    /// function for every described item, even if it ignores the item: the scopes that are open at every
+    /// call are those that enclose the whole hardware block.
     pub(super) fn here(&mut self) -> &mut T {
         let current = self.current();
         match &mut self.enclosing {

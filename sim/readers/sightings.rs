@@ -13,11 +13,11 @@ use super::readback::{Readback, Unreadable};
 
 /// Names of further signals that a port, queue head or issue stage may have, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// Signal at the tags of an L1 that shows the outcome of an access. The outcome is the value of this signal
-/// at the clock edge that ends the interval.
+/// Signal at the tags of an L1 that shows the outcome of the access at the tags. The signal is read at the
+/// clock edge at which the access leaves them.
 const OUTCOME: &str = "status";
-/// Prefix in the names of the signals at the tags of an L1. Only these signals belong to accesses with an
-/// outcome.
+/// Prefix in the names of the signals at the tags of an L1. The outcome of an access is displayed only
+/// with these signals.
 const AT_TAGS: &str = "head_";
 
 /// Line, instruction or warp that the search is for.

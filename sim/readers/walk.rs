@@ -43,9 +43,10 @@ const UNSEEN: u64 = u64::MAX;
 pub(super) struct Walker {
     /// Plan of each hardware block, indexed by clock domain and by number in the domain.
     plans: Vec<Vec<Plan>>,
-    /// For each hardware block, numbers that show whether its values have changed since the block was last
-    /// sampled. First come the versions of the scopes, in the order of the plan's scopes. Then follows one
-    /// sum of values for each group of statistics, indexed by the position of the group's first value.
+    /// For each hardware block, the data that show whether its values have changed since the block was last
+    /// sampled: the version of each scope, in the order of the plan's scopes, followed by one entry for
+    /// each value of the plan. If a group of statistics begins with this value, the entry is the sum of the
+    /// group.
     seen: Vec<Vec<Vec<u64>>>,
     /// Hardware blocks with a selected signal, as one bit mask per clock domain.
     selected: Vec<u128>,

@@ -37,7 +37,7 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Name of the signal that counts core cycles, and its width in bits.
 const CYCLE: (&str, u32) = ("cycle", 64);
-/// Numbers of cycles before and after a trigger or a failure that a save file displays.
+/// Numbers of cycles that a save file displays: 60 before and 40 after the trigger or failure.
 const AROUND: [u64; 2] = [60, 40];
 const PICOSECONDS: u128 = 1_000_000_000_000;
 /// Trigger text that makes the dump start at a failed check instead of at a condition on signals.
@@ -55,8 +55,9 @@ pub struct WaveSpec<'a> {
     /// Condition on signals that starts the dump ([`Trigger`]). The text `failure` starts the dump at a
     /// failed check, and `failure TEXT` at a failed check whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Number of cycles before the trigger that the dump includes; until then, they are kept in memory. If
-    /// the run fails before the trigger fires, the dump consists of the last cycles before the failure.
+    /// Number of cycles before the trigger that the dump includes. They are kept in memory until the
+    /// trigger fires. If the run fails before the trigger fires, the dump consists of the last cycles
+    /// before the failure.
     pub last: Option<u64>,
     /// Number of cycles after the trigger at which the dump ends.
     pub after: Option<u64>,
@@ -152,8 +153,7 @@ enum Stage<W: Write + Seek> {
     },
     Writing(Dump<W>),
     Ended(W),
-    /// The output failed while the waveform changed from one stage to another, so the waveform cannot
-    /// continue.
+    /// The output failed when the dump was started or ended, so nothing more can be written.
     Lost,
 }
 

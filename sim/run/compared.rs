@@ -110,7 +110,7 @@ because = "they race"
         };
         let mut got: Vec<u8> = expected.clone();
         match changed {
-            // An empty list `changed` means that elements 2 and 3 are swapped.
+            // If the list `changed` is empty, elements 2 and 3 are swapped instead.
             [] => got[8..16].rotate_left(4),
             _ => changed.iter().for_each(|&at| got[at] ^= 0x40),
         }

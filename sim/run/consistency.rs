@@ -78,8 +78,8 @@ impl Piece {
 enum PendingResult {
     /// Result of a load from a word that was one memory location when the load started.
     Word(PendingLoad),
-    /// Result of loading one byte of a word whose bytes are separate memory locations. The number is that of
-    /// the byte in the word.
+    /// Result of loading one byte of a word whose bytes are separate memory locations. Also holds the
+    /// number of the byte in the word.
     Byte(PendingLoad, u64),
     /// Result of an atomic. The number is a hash of the opcode and operands, which identifies the operation.
     Result(u64),
@@ -100,8 +100,8 @@ pub(super) struct MemoryModel {
     wanted: MixMap<Key, Vec<(Piece, PendingResult)>>,
     line_bytes: u32,
     num_sms: usize,
-    /// True if the L1 keeps no old copy of a line after a coherent load, so that later loads of the same SM
-    /// must not return older values.
+    /// True if the L1 keeps no old copy of a line after a coherent load. Later loads of the same SM must
+    /// then not return values older than that load's.
     stays: bool,
 }
 

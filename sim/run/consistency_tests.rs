@@ -132,7 +132,8 @@ fn a_coherent_load_is_not_older_than_memory_was_when_it_was_issued() {
         breaks(watched.answer(1, VALUE), "coherent operations see the current memory, and nothing older is seen later");
         watched.issue(1, &coherent);
         assert_eq!(watched.answer(1, 7), Ok(()));
-        // Without a sharing tracker, the L1 keeps its own copy of the line, which may be older.
+        // Without a sharing tracker, the L1 keeps its own copy of the line, which may be older than the
+        // value that the coherent load returned.
         assert_eq!(watched.load(1, WORD_AT, 2, VALUE).is_ok(), later);
         assert_eq!(watched.load(2, WORD_AT, 2, VALUE), Ok(()));
     }

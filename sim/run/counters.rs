@@ -408,11 +408,12 @@ impl Counters {
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
         // The subtraction saturates at 0, because `way` and `eviction` also include fetches that have not
-        // been sent yet. The miss delay does not include them, so it may be less than the sum of the two.
+        // been sent yet. The miss delay does not include them, so it may be less than the sum of `way` and
+        // `eviction`.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
-    /// Average number of DRAM channels that have requests at the same time.
+    /// Number of DRAM channels that have requests at the same time, averaged over all cycles of the run.
     #[must_use]
     pub fn dram_channels_active(&self) -> f64 {
         ratio(Counts::total(&self.dram).waiting_cycles, self.cycles) * f64::from(self.core_khz)
@@ -465,8 +466,9 @@ impl Counters {
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
     }
 
-    /// Checks sums that must hold at the end of every run, and returns a message for each that does not hold.
-    /// If a request is counted twice or not at all, there is a bug in the model.
+    /// Checks sums that must hold at the end of every run, and returns a message for each that does not
+    /// hold. Such a message shows a bug in the model, for example a request that was counted twice or not
+    /// at all.
     #[must_use]
     pub(super) fn conservation_violations(&self) -> Vec<String> {
         let mut broken = Vec::new();

@@ -143,7 +143,8 @@ pub enum DeviceError {
     /// The machine cannot run a launch of this shape. Later launches can still run.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The kernel accessed memory that is not allocated, or with a wrong alignment. No later launch can run.
+    /// The kernel accessed memory that is not allocated, or made a misaligned access. No later launch can
+    /// run.
     #[error("{0}")]
     Access(String),
     /// The kernel performed an illegal operation of another kind. No later launch can run.

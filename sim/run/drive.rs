@@ -70,9 +70,9 @@ pub(super) struct IdleCycles {
 }
 
 impl IdleCycles {
-    /// Accounts for the end of a launch. `stalls` contains the scheduler cycles of each core by stall reason
-    /// since the start of the run. If a core issued no instruction during the launch, it had no warp, and its
-    /// cycles are counted as such.
+    /// Counts the cycles without a warp in a launch that has ended. `stalls` contains the scheduler cycles
+    /// of each core by stall reason since the start of the run. A core that issued no instruction during
+    /// the launch had no warp at all, so its cycles with the reason `NoWarp` are added.
     fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), StallCycles::default());
@@ -248,9 +248,9 @@ impl<'o> Drive<'o> {
         self.simulating
     }
 
-    /// Ends the run. `ran` is the result of its launches. If all launches finished, calls the closure
-    /// `conclude` with the idle machine and a list, to which the closure appends failed checks. The closure
-    /// returns true if there was anything to check, and the paths of the files that it has written.
+    /// Ends the run. `ran` is the result of its launches. If all launches finished, calls `conclude` with
+    /// the idle machine and a list, to which `conclude` appends the failed checks. `conclude` returns whether
+    /// it had anything to check, and the paths of the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), StopReason>,
@@ -264,10 +264,10 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // At a cycle limit, all cycles up to the limit belong to the run, even if no hardware block was
-            // evaluated in the last of them.
+            // If the cycle limit ended the run, all cycles up to the limit belong to the run, even if no
+            // hardware block was evaluated in the last of them.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // Otherwise, the clock edge that was evaluated last still belongs to the run.
+            // If the run was stuck or interrupted, it ends after the clock edge that was evaluated last.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =

@@ -231,8 +231,8 @@ struct Recorder<'a> {
     /// Start address of the local memory, which contains the data of all threads.
     local_base: u64,
     code: Code,
-    /// Mapping to trace register numbers with which every warp starts. The next field, `names`, is the
-    /// current mapping of each warp of the CTA.
+    /// Mapping from registers to trace register numbers at the start of every warp. The next field,
+    /// `names`, is the current mapping of each warp of the CTA.
     unnamed: Names,
     names: Vec<Names>,
     cta: Cta,
@@ -255,7 +255,8 @@ impl Recorder<'_> {
         let architecture = self.code.table().architecture();
         let opcode = |space, bytes| sass::access(kind, mem, space, bytes, !inst.writes.is_empty(), architecture);
         let bytes = mem.bytes();
-        // If the lanes of a generic access address several spaces, the trace gets one instruction per space.
+        // If the lanes of a generic access use several state spaces, the trace gets one instruction per
+        // space.
         let mut parts: BTreeMap<u8, (Space, u32, [u64; LANES])> = BTreeMap::new();
         for lane in (0..LANES).filter(|lane| step.mask >> lane & 1 != 0) {
             let address = step.addresses[lane];

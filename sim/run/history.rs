@@ -33,10 +33,10 @@ pub struct Interval {
     /// Number of DRAM cycles in which the data bus of a channel was reserved for a burst, summed over all
     /// channels.
     pub bus_busy_cycles: u64,
-    /// Number of samples of the number of running warps that were taken in the interval.
+    /// Number of times that the number of running warps was sampled in the interval.
     pub looks: u64,
-    /// Number of running warps, summed over the samples in the interval. Divided by `looks`, it is the
-    /// average number of running warps.
+    /// Sum of the sampled numbers of running warps. Divided by `looks`, it is the average number of running
+    /// warps.
     pub running_warps: u64,
 }
 

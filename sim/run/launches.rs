@@ -30,8 +30,9 @@ pub(super) fn run(
     let drive = match saved {
         None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
-            // There is a list of lines that may be cached for each launch. The lists of finished launches are
-            // skipped. The list of the resumed launch is skipped as well, because the machine already has it.
+            // For each launch, there is a list of the lines that may be cached. The lists of finished
+            // launches are skipped. The list of the resumed launch is skipped as well, because the machine
+            // already has it.
             admitted.nth(saved.run.launched as usize);
             Drive::resume(saved, options)?
         }

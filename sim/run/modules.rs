@@ -95,7 +95,7 @@ pub(super) fn texture_handle(buffer: BufferId) -> u64 {
 ///
 /// If the launch file states an address for a buffer, the buffer is placed there. All other buffers are
 /// placed in order, each at the next aligned address. The variables without a buffer follow. At least one
-/// byte between two neighbors is not mapped, so that an access beyond the end of one never reaches the other.
+/// byte after each buffer or variable is not mapped, so that an access beyond its end never reaches the next.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,

@@ -9,11 +9,10 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Factor by which the instruction limit exceeds the number of thread instructions in the first order, when a
-/// launch is repeated with another order of warps.
+/// When a launch is repeated with another order of warps, its instruction limit is the number of thread
+/// instructions in the first order times `LONGER`, plus `MIN_EXTRA_INSTRUCTIONS`, but at most the limit of
+/// the launch.
 const LONGER: u64 = 8;
-/// Number of thread instructions added to the instruction limit when a launch is repeated with another order
-/// of warps.
 const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 
 /// Section of a buffer or variable in which the machine and the functional interpreter disagree.

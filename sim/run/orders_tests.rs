@@ -76,8 +76,9 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Tests a word whose value depends on the order of warps, compared by a rule with a tolerance. A value of
-/// the machine that deviates by more than the tolerance from every order must still be reported.
+/// Tests a word whose value depends on the order of warps, compared by a rule with a tolerance. A mismatch
+/// must still be reported if the machine's value differs by more than the tolerance from the value of every
+/// order.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

@@ -21,7 +21,7 @@ pub struct KernelProfile {
     pub file: String,
     /// Profile of each launch, in launch order.
     pub launches: Vec<Profile>,
-    /// Line in the PTX file of each instruction, indexed by program counter.
+    /// For each instruction, its line in the PTX file. The index is the program counter.
     pub lines: Vec<u32>,
 }
 

@@ -17,8 +17,8 @@ use crate::launch::LaunchFile;
 pub struct KernelRecording {
     /// Name of the kernel.
     pub name: String,
-    /// Line and column in the PTX file of each instruction, indexed by program counter. Both are counted from
-    /// 1; columns are in bytes.
+    /// For each instruction, its line and column in the PTX file. The index is the program counter. Lines
+    /// and columns are counted from 1; columns are in bytes.
     pub places: Vec<(u32, u32)>,
     /// Recording of each launch, in launch order.
     pub launches: Vec<Recording>,

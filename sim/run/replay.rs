@@ -99,8 +99,7 @@ impl Trace {
         std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
     }
 
-    /// Number of address bits that a machine must have for the addresses that have been read from the trace
-    /// so far.
+    /// Number of address bits that a machine needs for all addresses in the parts of the trace read so far.
     #[must_use]
     pub fn address_bits(&self) -> u32 {
         u64::BITS - self.highest.leading_zeros()
@@ -170,7 +169,8 @@ pub fn replay(
     }
     let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
-    // The warnings about the start of each kernel's trace are already in the recording.
+    // The warnings about the start of each kernel's trace were found when the trace was opened, and need
+    // not be reported again.
     let mut warnings = recording.warnings.clone();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;

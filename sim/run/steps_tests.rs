@@ -52,8 +52,8 @@ impl Folder {
         report
     }
 
-    /// Returns the kernels of the launch file with their numbers of launches, from the profile. The recording
-    /// and the trace must agree with it.
+    /// Returns the kernels of the launch file with their numbers of launches, as the function `profile`
+    /// counts them. Checks that the functions `record` and `export` find the same launches.
     fn count_untimed(&self) -> Vec<(String, u64)> {
         let path = self.path("run.toml");
         let profiled = profile(&path, None, &fermi()).unwrap().into_iter();

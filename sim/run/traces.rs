@@ -48,7 +48,7 @@ impl Traces {
         }
     }
 
-    /// Writes what the last simulation step changed to the event files.
+    /// Records the changes of the last simulation step in the event files.
     pub(super) fn sample(&mut self, tick: u64, changed: &ChangedBlocks, machine: &Machine) -> Result<(), RunError> {
         let failed = |path: &Path, e| RunError::input(path, &e);
         if let Some((path, timeline)) = &mut self.timeline {

@@ -49,12 +49,13 @@ pub(super) struct Shadow {
     duel: Option<DuelLockstep>,
     /// Checker of the lines of each L2 bank; empty if the banks cannot be checked.
     l2s: Vec<LineLockstep>,
-    /// Reason why the lines of the L2 banks are not checked. `None` if the lines are checked, or if the flow
-    /// of the banks has no checker.
+    /// Reason why the lines of the L2 banks are not checked. `None` if they are checked, or if the banks
+    /// use the transient flow, for which there is no checker.
     unchecked_l2: Option<String>,
-    /// Checker of the choices of each DRAM channel; empty if the channels cannot be checked.
+    /// For each DRAM channel, the checker of the order in which the channel selects requests; empty if the
+    /// channels cannot be checked.
     channels: Vec<ChoiceLockstep>,
-    /// Reason why the choices of the DRAM channels are not checked; `None` if they are.
+    /// Reason why the order of the requests in the DRAM channels is not checked; `None` if it is checked.
     unchecked_dram: Option<String>,
     /// Last cycle of the DRAM clock that was evaluated.
     dram_cycle: u64,
@@ -353,8 +354,8 @@ fn l2s(config: &MachineConfig) -> (Vec<LineLockstep>, Option<String>) {
     twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
 }
 
-/// Creates the checkers of the choices of the DRAM channels. Without a golden model of the arbitration
-/// policy, returns the reason instead.
+/// Creates the checkers of the order in which the DRAM channels select requests. If the arbitration policy
+/// has no golden model, returns the reason instead.
 fn channels(config: &MachineConfig) -> (Vec<ChoiceLockstep>, Option<String>) {
     let twins: Result<_, _> =
         (0..config.num_channels()).map(|_| ChoiceLockstep::new(&config.dram, config.num_sms)).collect();

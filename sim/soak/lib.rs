@@ -147,7 +147,7 @@ pub struct FailedCase {
     case: Box<dyn Case>,
 }
 
-/// Smaller test case that fails in the same way, as a file that can be kept.
+/// Smaller test case that fails in the same way, in the form of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShrunkCase {
     /// Extension of the file, without the dot.
@@ -188,8 +188,8 @@ impl Soak {
     pub fn of_input(input: &'static Input) -> Self {
         let draw = move |kernels: &Path, seed| damage::draw(input, kernels, seed);
         Self::new(input.name, input.about, draw, move |kernels, path, bytes| {
-            // The samples are collected before the test case is read, because collecting them may also create
-            // the reference with which the reader compares.
+            // The samples are collected before the test case is read. When a reader compares its input with
+            // a reference, collecting the samples creates this reference.
             input.samples(kernels)?;
             Ok(damage::reread(input, path, bytes))
         })

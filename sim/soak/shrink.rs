@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_element_that_only_another_one_needed_goes_with_it() {
-        // In this test, a sequence fails if it contains 7, unless it contains 6 but not 5. Element 5 can
+        // In this test, a sequence fails if it contains 7, except if it contains 6 without 5. Element 5 can
         // therefore be removed only after element 6.
         let left = search().minimize(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
         assert_eq!(left, [7]);

@@ -3,9 +3,9 @@
 //! A trace instruction has at most one destination and four sources, all of them vector registers, since
 //! Accel-Sim's reader accepts nothing else. Predicates therefore get register numbers that no instruction
 //! uses. An instruction may write several registers: a pair, a vector, or a value and a predicate. As in
-//! SASS, these registers then share the number of the first one, each until it is written again. An
-//! instruction that reads one of them uses the shared number, so that it waits for the instruction that wrote
-//! them.
+//! SASS, these registers then share the number of the first one. A register uses the shared number until it
+//! is written again. An instruction that reads the register thus waits for the instruction that wrote the
+//! group.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
@@ -20,8 +20,8 @@ const PREDS: usize = MAX_PREDS as usize;
 /// Mapping of a warp's registers to trace register numbers at one point of the trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// Number of each predicate when it shares no number with other registers, that is, when it was not
-    /// written together with them.
+    /// Trace register number that each predicate has unless it was last written together with other
+    /// registers and therefore shares their number.
     own: [u8; PREDS],
     words: [u8; WORDS],
     preds: [u8; PREDS],
@@ -48,10 +48,11 @@ impl Names {
 
     /// Returns the operands of the warp's next instruction.
     ///
-    /// Registers that were written together form a group, which shares a number. If an instruction overwrites
-    /// a register of a group and no earlier instruction has waited for the writer of the group, the
-    /// instruction itself must wait for it. The number of the group then becomes a source. If there are too
-    /// many sources, those are dropped first for whose writers an earlier instruction has already waited.
+    /// Registers that were written together form a group, which shares a number. If an instruction
+    /// overwrites a register of a group and no earlier instruction has waited for the writer of the group,
+    /// the instruction itself must wait for it. The number of the group then becomes a source. If there are
+    /// too many sources, the first to be dropped are those for whose writers an earlier instruction has
+    /// already waited.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
@@ -70,8 +71,8 @@ impl Names {
     }
 
     /// Maps the registers that an instruction writes to the number `dest`. Other registers may still share
-    /// `dest`, because an earlier instruction wrote them together. They get their own numbers back: that
-    /// earlier instruction need not be waited for any more.
+    /// `dest`, because an earlier instruction wrote them together. The new instruction waits for this earlier
+    /// one before it writes `dest`, so these registers are then ready and get their own numbers back.
     fn rename(&mut self, writes: &RegMask, dest: u8) {
         let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
         words_of_dest.for_each(|(word, name)| *name = word);

@@ -22,8 +22,8 @@ pub struct TraceSource {
 struct SharedState {
     /// Approximate limit on the memory for CTAs that are read before they are requested, in bytes.
     most_ahead: usize,
-    /// Trace file, locked by the thread that reads from it. A thread that needs this lock and the lock of
-    /// `state` must take this one first.
+    /// Trace file, locked by the thread that reads from it. A thread that needs both this lock and the lock
+    /// of `state` must acquire the lock of the trace file first.
     trace: Mutex<KernelTrace>,
     state: Mutex<State>,
     /// Signals to the read-ahead thread that the machine has taken a CTA, or that it will not take any more.
@@ -200,8 +200,9 @@ impl SharedState {
                 state.next += 1;
                 state.count();
             }
-            // Another thread may have met a read error while this thread waited for the lock. This thread
-            // then gets no further CTA, but the error must remain the recorded reason for the end.
+            // Another thread may have met a read error while this thread waited for the lock. A read after
+            // an error yields no CTA, as at the end of the trace. The error must nevertheless remain the
+            // recorded reason why no further CTA is read.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
@@ -234,8 +235,8 @@ mod tests {
 
     use super::*;
 
-    /// Tests that a read error remains the recorded reason for the end if another thread, such as the
-    /// read-ahead thread, tries to continue reading after it.
+    /// Tests that a read error remains the recorded reason why no further CTA is read, even if another
+    /// thread, such as the read-ahead thread, tries to continue reading after the error.
     #[test]
     fn an_error_stays_one_to_whoever_reads_on_behind_it() {
         let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\

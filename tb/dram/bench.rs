@@ -148,7 +148,8 @@ pub struct Run {
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,
-    /// Events that the channel reports to its checker, with the cycles of the simulator.
+    /// Events that the channel reports to its checker. Their cycles, unlike all others here, are counted
+    /// from the start of the simulation.
     pub events: Vec<ChannelEvent>,
     /// Hashes of the memory contents, of the requests and the replies with their cycles, and of the channel's
     /// state. The last hash is only computed if the simulation mode enables it.

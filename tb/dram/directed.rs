@@ -333,7 +333,8 @@ fn statistics_count_what_the_command_bus_shows() {
         refreshes: 0,
         bytes: 4 * 64,
         bus_busy_cycles: 4 * 2,
-        // Cycles that each of the four requests waits in the queue, from acceptance to its column command.
+        // Number of cycles that each of the four requests waits in the queue, from acceptance to its column
+        // command.
         queue_occupancy: 13 + 1 + 1 + 25,
         read_latency: 27 + 15 + 39,
         // In each cycle in which a request waits, exactly one bank has waiting requests.

@@ -103,9 +103,9 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data-bus rule delays a command only if column commands to different bank groups may follow each
-    // other as closely as their data bursts may. Among these configurations, only HBM2 allows column commands
-    // one cycle apart.
+    // The data-bus rule delays a command only if column commands to different bank groups may be as close
+    // together as two data bursts. Of these configurations, only HBM2 allows column commands one cycle
+    // apart.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))

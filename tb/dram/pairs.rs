@@ -29,8 +29,8 @@ const KINDS: [(Kind, &str); 6] = [
 const BANKS: [&str; 3] = ["same bank", "same group", "other group"];
 const BUSES: [&str; 2] = ["one bus", "two buses"];
 
-/// Bank of the second command of a pair, with one entry for each relation in [`BANKS`] between the banks of
-/// the two commands. The first command always goes to bank 0 of group 0.
+/// Banks of the second command of a pair. The first command always goes to bank 0 of group 0. Each entry
+/// is a bank whose relation to bank 0 of group 0 is named by [`BANKS`] at the same index.
 const PLACES: [BankId; BANKS.len()] =
     [BankId { group: 0, bank: 0 }, BankId { group: 0, bank: 1 }, BankId { group: 1, bank: 0 }];
 

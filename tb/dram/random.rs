@@ -23,8 +23,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Generates the random test case of a seed, with the given number of requests. A case with more requests
-    /// begins with the requests of a case with fewer.
+    /// Generates the random test case of a seed, with the given number of requests. For the same seed, a
+    /// case with more requests begins with the requests of a case with fewer.
     pub fn draw(seed: u64, requests: usize) -> Self {
         let mut random = Random::new(seed);
         let config = config(&mut random);

@@ -22,8 +22,8 @@
 //!
 //! `docs/hdl.md` explains how to add a block.
 
-/// Registers a SystemVerilog module together with its testbench: a function that creates the Rust model, and
-/// the deliberate mistakes that the testbench must detect.
+/// Registers a SystemVerilog module together with its testbench: a function that creates the Rust model,
+/// and deliberate errors that the testbench must detect.
 macro_rules! block {
     ($build:expr, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -39,8 +39,8 @@ macro_rules! block {
     };
 }
 
-/// Registers a formal proof: the sizes at which it is proven (tests prove only the first few), and the
-/// deliberate mistakes that violate the property.
+/// Registers a formal proof: the sizes at which it is proven (tests prove only the first few), and
+/// deliberate errors that make the proof fail.
 macro_rules! proof {
     ($sizes:expr, $quick:literal in tests, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -95,8 +95,8 @@ pub struct Block {
     /// Rust module path of the testbench (`module_path!()`), from which the path of the SystemVerilog module
     /// follows.
     pub bench: &'static str,
-    /// Function that creates an empty Rust model of the given size, with random traffic from the given
-    /// generator.
+    /// Function that creates the testbench: the Rust model of the given size in its initial state, with
+    /// random traffic from the given generator.
     pub build: fn(Size, Random) -> Box<dyn Bench>,
     /// Deliberate mistakes in the SystemVerilog module that the testbench must detect.
     pub mistakes: &'static [Mistake],
@@ -111,7 +111,8 @@ pub enum Size {
     Small,
     /// Size that the module has in the machine preset `fermi`, if that machine contains it.
     Fermi,
-    /// Size as in `fermi`, but with a single set, for synthesis. In the real machine, an SRAM holds the sets.
+    /// Size as in `fermi`, but with a single set, for synthesis. In real hardware, the sets would be in an
+    /// SRAM.
     Synthesised,
     /// Random size of the module.
     Any,
@@ -130,13 +131,13 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    /// Creates a mistake that the bench must detect.
+    /// Creates a deliberate error in the code of the module, which the testbench must detect.
     #[must_use]
     pub const fn new(instead_of: &'static str, is: &'static str) -> Self {
         Self { instead_of, is, equivalent: None }
     }
 
-    /// Creates a change of the code that does not change the module's behavior, for the reason `why`.
+    /// Creates a change of the module's code that does not change its behavior. `why` is the reason.
     #[must_use]
     pub const fn equivalent(instead_of: &'static str, is: &'static str, why: &'static str) -> Self {
         Self { instead_of, is, equivalent: Some(why) }
@@ -152,7 +153,8 @@ pub trait Bench {
     /// outputs. If there is a golden model, it is evaluated and compared here too.
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports);
 
-    /// Lists the registers of the Rust model, with their values before the cycle.
+    /// Lists the registers of the Rust model with their current values. Called before [`Bench::cycle`] in
+    /// each clock cycle.
     fn describe(&self, to: &mut dyn Describe) {
         let _ = to;
     }

@@ -68,8 +68,8 @@ impl Lockstep {
     /// mutated copy per deliberate mistake.
     ///
     /// # Errors
-    /// Returns an error if a tool is missing or rejects the module, or if a mistake's original code does not
-    /// occur exactly once.
+    /// Returns an error if a tool is missing or rejects the module, or if the code that a mistake replaces
+    /// does not occur exactly once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
         let path = block.file();
         let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
@@ -99,8 +99,8 @@ impl Lockstep {
         Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })
     }
 
-    /// Runs the Rust model and one module for the given number of cycles, or until they differ. Module 0 is
-    /// the original module, without a mistake.
+    /// Runs the Rust model and one module of the simulation program for the given number of cycles, or until
+    /// they differ. Module 0 is the original module; each other module contains one deliberate mistake.
     ///
     /// # Errors
     /// Returns an error if the simulation program ends early.

@@ -25,7 +25,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Creates the ports of any cycle after the first. Names and widths are not recorded again.
+    /// Creates the record of port values for a cycle after the first. It does not record names and widths
+    /// again.
     pub(super) fn later() -> Self {
         Self { is_known: true, ..Self::default() }
     }

@@ -18,7 +18,7 @@ use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::registers::Register;
 use super::tool_cache::{find_cached, texts};
 
-/// C++ main program that calls the translated modules.
+/// C++ main program that calls the modules, which Verilator has translated to C++.
 const MAIN: &str = include_str!("main.cpp");
 
 /// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values.

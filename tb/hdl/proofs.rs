@@ -25,8 +25,8 @@ pub struct Proof {
     /// Module parameters of each size at which the property is proven, in the form `NAME=VALUE NAME=VALUE`.
     /// Deliberate mistakes are tested at the first size.
     pub sizes: fn() -> Vec<String>,
-    /// Number of sizes, from the first on, at which a test proves the property. Tests skip the other sizes,
-    /// since their proofs take longer.
+    /// Number of sizes at which a test proves the property, beginning with the first size. Tests skip the
+    /// other sizes, since their proofs take longer.
     pub quick: usize,
     /// Deliberate mistakes, in the module or in the proof file, that violate the property.
     pub mistakes: &'static [Mistake],
@@ -88,7 +88,8 @@ impl Proof {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
         let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
-        // The text after the last assertion contains no label.
+        // The text after the last ` : assert (` is not followed by an assertion, so its last word is no
+        // label.
         labels.pop();
         Ok(labels)
     }
@@ -107,8 +108,8 @@ impl Proof {
     /// is first inserted into the module or the proof file.
     ///
     /// # Errors
-    /// Returns an error if Yosys is missing or rejects the module, or if the mistake's original code does not
-    /// occur exactly once.
+    /// Returns an error if Yosys is missing or rejects the module, or if the code that the mistake replaces
+    /// does not occur exactly once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Invariant, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();

@@ -20,8 +20,8 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 use super::Bench;
 use super::ports::{Signal, push};
 
-/// Name of the fields that hold a wide mask, 64 bits in each field. The name of the mask itself is that of
-/// the enclosing numbered scope.
+/// Name of the 64-bit parts of a wide mask in the description of a Rust model. The name of the mask itself is
+/// that of the numbered scope that encloses its parts.
 const PART_OF_MASK: &str = "entries";
 
 /// Register, with its name in the Rust model's description and the expression that reads it in the
@@ -53,8 +53,8 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         };
         let told = if count > 1 { format!("[{nth}]") } else { String::new() };
         *nth += 1;
-        // The name of a memory entry includes its position in the word, so the name is unique without an
-        // index.
+        // The scope of a memory entry contains the row and the column of the entry, so the name is unique
+        // without a further index.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
             None if name == PART_OF_MASK && index.is_some() => {
@@ -68,7 +68,8 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
     names.found.into_iter().map(register).collect()
 }
 
-/// Assigns a bit range of the word to each field of a packed scope. The last field gets the lowest bits.
+/// Assigns a bit range to each field of a packed scope, whose fields the module stores in one word. The last
+/// field gets the lowest bits.
 fn pack(found: &mut [Found]) {
     let mut scope = String::new();
     let mut low = 0;
@@ -126,8 +127,8 @@ struct Found {
     is_packed: bool,
     name: &'static str,
     width: u32,
-    /// Position of the field in a word, if it is in a memory entry or in a packed scope: the name of the
-    /// word, and a bit range in the word.
+    /// Word that contains the field, and the bit range of the field in this word. `None` if the field is
+    /// neither in a memory entry nor in a packed scope.
     bits: Option<(String, String)>,
 }
 

@@ -404,7 +404,8 @@ fn the_largest_mshr_drawn_has_a_place_for_every_line_on_its_way() {
     let seed = seed_of_mshr(block, |entries| entries > 140);
     let mut bench = (block.build)(Size::Any, Random::new(seed));
     let (mut ports, mut wake) = (Ports::later(), rtl::kernel::Wake::new(&[1]));
-    // The testbench searches for a free set and way. If none were free, its search would never end.
+    // The testbench searches for a free location (set and way) for each new line. If no location were free,
+    // the search would never end.
     for cycle in 1..=20_000 {
         bench.cycle(&Edge::new(cycle, cycle, &mut wake), &mut ports);
     }

@@ -73,7 +73,8 @@ mod tests {
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), false));
         assert_eq!(made(name, &["a", "bc"]), ("abc".to_owned(), true));
-        // Only the latest file of a name stays in the cache, so the file must be made again.
+        // The cache keeps only the latest file of each name. The file for the inputs `ab` and `c` was
+        // replaced, so it must be made again.
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
     }
 

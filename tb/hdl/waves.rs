@@ -164,12 +164,13 @@ mod tests {
             assert_eq!(written.len(), 4, "{written:?}");
             [0, 2].map(|at| fs::read_to_string(&written[at]).unwrap())
         };
-        // A DRAM bank defines all of its outputs in every cycle, so both waveforms must have equal values.
+        // A DRAM bank defines all of its outputs in every cycle, so the waveform of the Rust model equals
+        // that of the module.
         let [rtl, hdl] = dumps("dram/bank");
         assert!(rtl.contains(" act_from [") && rtl.contains("\n#99\n"), "{rtl}");
         assert_eq!(rtl, hdl);
-        // The two waveforms differ only in undefined outputs, such as the payload in a cycle in which nothing
-        // is sent.
+        // The two waveforms of the miss queue differ only in undefined outputs, such as the payload in a
+        // cycle in which nothing is sent.
         let [rtl, hdl] = dumps("l1/miss_queue");
         let head = |dump: &str| dump.split_once("$enddefinitions").map(|(head, _)| head.to_owned());
         assert_eq!(head(&rtl), head(&hdl));

@@ -1,4 +1,5 @@
-//! Links between a testbench and a device under test, for a device that forwards the payloads it receives.
+//! Links between a testbench and a device under test that forwards the payloads it receives, such as a
+//! crossbar.
 
 use rtl::kernel::{Chan, Ends, Payload};
 

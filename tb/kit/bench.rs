@@ -14,8 +14,8 @@ pub trait Bench: Blocks {
     /// Returns a hash of all payloads sent and received, with their cycles (`Source::digest`,
     /// `Sink::digest`).
     fn history(&self) -> u64;
-    /// Adds to the statistics the stalls that have not ended at the end of the run, with their cycles so far.
-    /// Called once, at `tick`.
+    /// Called once, at the end of the run in tick `_tick`. Adds to the statistics the cycles of those stalls
+    /// that have not ended.
     fn settle(&mut self, _tick: u64) {}
 }
 

@@ -17,14 +17,14 @@ pub enum Stall {
         /// Longest stall in cycles.
         longest: u64,
     },
-    /// Payload `n` may pass from the cycle at index `n` of the list on. Payloads beyond the end of the list
-    /// are not stalled.
+    /// First cycle in which each payload may pass, by payload number. Payloads beyond the end of the list are
+    /// not stalled.
     NotBefore(Vec<u64>),
 }
 
 impl Stall {
-    /// Returns the first cycle in which payload `number` may pass. This cycle is not before `cycle`; the
-    /// previous payload passed before `cycle`.
+    /// Returns the first cycle in which payload `number` may pass, `cycle` or later. The previous payload
+    /// passed before `cycle`.
     #[must_use]
     pub fn earliest(&self, number: usize, cycle: u64) -> u64 {
         match self {

@@ -165,8 +165,9 @@ mod tests {
         let left = hierarchy.lookup_var(&["machine", "source"], "left").unwrap();
         let signal = hierarchy[left].signal_ref();
         dump.load_signals(&[signal]);
-        // The script allows payloads from cycles 2, 2 and 8 on. With one payload per cycle and the
-        // back-pressure of the link, they leave the source in cycles 2, 3 and 9. A cycle has ten ticks.
+        // By the script, the three payloads may leave the source from cycles 2, 2 and 8 on. With one payload
+        // per cycle and the back-pressure of the link, they leave in cycles 2, 3 and 9. A cycle has ten
+        // ticks.
         let left: Vec<_> =
             dump.get_signal(signal).unwrap().iter_changes().map(|(at, _)| dump.time_table()[at as usize]).collect();
         assert_eq!(left, [0, 20_000, 30_000, 90_000]);

@@ -58,13 +58,14 @@ pub(super) enum Act {
     /// Load of several lines. The fields are the first line, the number of lanes, and the number of resident
     /// warps. Lane `i` loads from line `first + i`, sector `i` mod 4.
     Spread(u64, u64, u8),
-    /// Load of one byte, given as its line and its sector. The action `SectorStore` stores to such a byte.
+    /// Load of one byte, given as a line and a sector of the line. The action `SectorStore` stores one byte
+    /// in a sector.
     Sector(u64, u64),
     SectorStore(u64, u64, u8),
     /// Load that reads one byte in each sector of a line.
     Whole(u64),
-    /// Load in which each lane reads one byte. The list gives the line and the sector of each lane. The
-    /// actions `UncachedLanes` and `StoreLanes` are an uncached load and a store, with the same kind of list.
+    /// Load in which each lane reads one byte. The list gives the line and the sector of each lane's byte.
+    /// The action `UncachedLanes` is an uncached load, and `StoreLanes` is a store, with such a list.
     Lanes(&'static [(u64, u64)]),
     UncachedLanes(&'static [(u64, u64)]),
     StoreLanes(&'static [(u64, u64)]),
@@ -208,8 +209,8 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Returns the number of cycles by which the test sends a message before the cycle that the script gives for
-/// it.
+/// Returns by how many cycles a message must be sent earlier than the cycle in the script, in which it takes
+/// effect.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
@@ -327,7 +328,7 @@ fn show_access(access: &Access) -> String {
     }
 }
 
-/// Creates a script in which accesses are 16 cycles apart. If the flag next to an access is true, the access
+/// Creates a script from accesses that are 16 cycles apart. If the flag of an access is true, the access
 /// sends a request to memory, and memory replies before the next access.
 pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {

@@ -25,8 +25,8 @@ pub(super) fn wide() -> L1Config {
     L1Config { fetch: Fetch::Sectors, lookups: 4, ways: 8, mshr_entries: 8, miss_queue: 8, ..l1() }
 }
 
-/// Loads the sectors `here`, given as pairs of line and sector, into the cache. Then runs the script, and
-/// compares the run with a cycle table from cycle 40 on.
+/// Loads the sectors `here` into the cache, each given as its line and its number in the line. Then runs the
+/// script, and compares its events from cycle 40 on with a cycle table.
 pub(super) fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
     expect_of(&LSU, l1, here, script, table);
 }
@@ -38,8 +38,8 @@ fn expect_of(lsu: &LsuConfig, l1: &L1Config, here: &[(u64, u64)], script: &[(u64
     expect_from(40, (l1, lsu), &whole, table);
 }
 
-/// Sectors to load, each given as its line and its number in the line. They belong to four lines, and no two
-/// of them are in the same bank.
+/// Sectors to load, each given as its line and its number within the line. No two of them are in the same
+/// line or in the same bank.
 const DIAGONAL: &[(u64, u64)] = &[(5, 0), (6, 1), (7, 2), (8, 3)];
 
 #[test]

@@ -275,7 +275,8 @@ fn program(case: &Case) -> Vec<WarpAccess> {
     let (atomics, read_only) = (mix(seed, 5) % 4, mix(seed, 6) % 4);
     (0..case.length)
         .map(|i| {
-            // Eight consecutive instructions share a base line, so that many of them wait for the same line.
+            // Eight consecutive instructions have the same random base line, near which most of them access
+            // memory. Many of them therefore wait for the same line.
             let run = mix(seed, (i as u64 / 8) << 32);
             let seed = mix(seed, i as u64 + 16);
             let space = if mix(seed, 10) % 8 < read_only {
@@ -310,7 +311,8 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
-            // All accesses go to the same few lines, and each lane selects its sector at random.
+            // If the L1D makes several lookups per cycle, most accesses go to the same few lines, and each of
+            // their lanes selects its sector at random.
             let apart = case.l1.lookups > 1 && mix(seed, 17) % 8 < 5;
             let (base, spread) = if apart { (0, u64::from(SECTORS)) } else { (base, spread) };
             let mask = match mix(seed, 4) % 4 {

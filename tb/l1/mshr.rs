@@ -17,7 +17,8 @@ use golden::l1::mshr::{Verdict, Waits};
 use proptest::prelude::*;
 use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
-/// Event in a random sequence. A mask selects sectors of the line, and is ignored if lines are not sectored.
+/// Step of a random test of the MSHR, with its line. The mask of a load selects sectors of the line, and is
+/// ignored if lines are not sectored.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load(u64, u8),
@@ -26,8 +27,9 @@ enum Step {
     Leave,
 }
 
-/// Load that waits in the MSHR. If its sectors are tracked by several MSHR entries, it waits in each entry
-/// for that entry's sectors. The test uses sector masks in place of the lane masks of waiters.
+/// Load that waits in the MSHR. If several MSHR entries track its sectors, it waits in each of these entries
+/// for the sectors of that entry. The test stores sector masks where the hardware stores the lane masks of
+/// waiters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load {
     slot: u8,
@@ -87,8 +89,8 @@ struct Bench {
     dut: Mshr,
     golden: twin::Mshr<Load>,
     by_sectors: bool,
-    /// `places` has the location (set and way) of each line's data. `asked` has the masks of the sectors in
-    /// flight, for each line, in the order in which they were requested.
+    /// `places` maps each line to the location (set and way) of its data. `asked` maps each line to the masks
+    /// of its sectors in flight, in the order in which they were requested.
     places: BTreeMap<u64, u32>,
     asked: BTreeMap<u64, Vec<u8>>,
 }

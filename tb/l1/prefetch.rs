@@ -51,7 +51,8 @@ pub(super) fn draw(pick: &mut impl FnMut(u32, u32) -> u32) -> PrefetchConfig {
     }
 }
 
-/// Ends the kernel. Checks that the prefetch counters agree with the golden model and with each other.
+/// Ends the kernel. Checks that the prefetch counters of the L1D agree with the golden model and with each
+/// other, and returns them.
 pub(super) fn check_counts(lsu: &mut Lsu, lockstep: &Lockstep, cycle: u64) -> PrefetchStats {
     lsu.flush();
     let stats = lsu.settle(cycle).prefetch;

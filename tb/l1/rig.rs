@@ -187,7 +187,7 @@ pub struct RigBehavior {
     pub requests: Stalls,
     /// Fraction of memory requests, in eighths, after which memory recalls the requested line.
     pub recalls: u64,
-    /// Number of instructions out of 64, on average, with which SM dueling sends a new mode to the LSU.
+    /// Probability, in 64ths, that SM dueling sends a new mode to the LSU when the core sends an instruction.
     pub modes: u64,
 }
 
@@ -369,7 +369,8 @@ fn only(sectors: u8, line: &[u8; LINE_BYTES]) -> [u8; LINE_BYTES] {
     std::array::from_fn(|byte| if sectors >> (byte / SECTOR_BYTES as usize) & 1 != 0 { line[byte] } else { 0xee })
 }
 
-/// Returns the value of the field `leaver` in a line's recall. The acknowledgment must return the same value.
+/// Returns the number that identifies the recall of a line (the field `leaver`). The acknowledgment must
+/// return the same number.
 fn leaver_of(line: u64) -> u16 {
     (mix(7, line) % 1024) as u16
 }

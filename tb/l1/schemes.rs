@@ -104,7 +104,7 @@ const SMALL: [(&str, &[u32]); 23] = [
 
 impl Scheme {
     /// Generates a random small L1D with this scheme. If the configuration is illegal, another one is
-    /// generated. After 20 failures, the original sizes are used.
+    /// generated. After 20 failures, the sizes of the machine or design itself are used.
     pub fn small(&self, random: &mut Random) -> L1Config {
         const TRIES: usize = 20;
         // Every machine has the fields that limit prefetches, but only a prefetcher uses them.
@@ -117,8 +117,8 @@ impl Scheme {
             let set = |(field, values): &&(&str, &[u32])| {
                 format!("{field}={}", values[random.below(values.len() as u64) as usize])
             };
-            // No carve-outs for shared memory are generated. An L1D that shares its storage with shared
-            // memory would need many ways.
+            // The list of carve-outs for shared memory is empty, because an L1D that shares its storage with
+            // shared memory would need many ways.
             let apart = ["sm.shared.carve_outs=[]".to_owned()];
             Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };

@@ -55,14 +55,14 @@ pub struct Scoreboard {
     in_row: [usize; ROWS],
     /// For each instruction that the LSU accepted, the lines that have not been looked up in the tags yet.
     lines: BTreeMap<usize, Vec<StoreRequest>>,
-    /// Number of instructions of which all lines have been looked up in the tags.
+    /// Number of instructions whose lines have all been looked up in the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
     /// Expected replies of each instruction: a mask of the lanes not served yet, and the data words of each
     /// lane. A load of 16 bytes per lane gets two replies.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 4])>,
-    /// Number of load requests that the tags accepted, one count per cache. The fields `stores` and `atomics`
-    /// count store and atomic requests, over all caches.
+    /// Number of load requests that the tags of each cache accepted. The fields `stores` and `atomics` count
+    /// the store and atomic requests of all caches together.
     pub loads: [u64; 3],
     pub stores: u64,
     pub atomics: u64,

@@ -279,7 +279,7 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             kind,
             space,
             uncached: random.percent(uncached),
-            // An L1D without hints ignores them.
+            // An L1D that does not support eviction priorities ignores this field.
             priority: [EvictionPriority::First, EvictionPriority::Normal, EvictionPriority::Last]
                 [random.below(3) as usize],
             warp: (pc % 48) as u8,
@@ -365,8 +365,8 @@ mod tests {
         }
     }
 
-    /// With a reuse threshold of 0, every loaded line gets a data way, and the additional tags have no
-    /// effect. A real cache could power-gate these tags (li2015 section 4.3).
+    /// With a reuse threshold of 0, every loaded line gets a data way, so the tags that have no data way have
+    /// no effect. A real cache could power-gate these tags (li2015 section 4.3).
     #[test]
     fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
         for seed in 0..6 {

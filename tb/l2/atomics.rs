@@ -37,8 +37,8 @@ fn two_sms_that_add_to_one_word_see_every_count_once() {
     for ticket in 1..=200 {
         let sm = (ticket % 2) as u8;
         script.push(Request { sm, ..on(1, ticket, add, &[(8, 1, 0)], LINE_BYTES) });
-        // The counter's line is sometimes evicted by other lines of the same set, so that it is written back
-        // and fetched again.
+        // The line of the counter (line 1) is sometimes evicted by other lines of the same set, so that it is
+        // written back and fetched again.
         if ticket % 16 == 0 {
             script.extend([read(2, 1000 + ticket), read(3, 2000 + ticket)]);
         }

@@ -1,6 +1,6 @@
-//! Tests of the bypass schemes of the L2 bank. A streaming monitor stops the allocation of new lines in the
-//! bank, and later permits it again. `KeepNothing` never allocates a line. `Coalesced` does not allocate
-//! lines that the requesting L1 allocates.
+//! Tests of the bypass schemes of the L2 bank: a streaming monitor, which stops the allocation of lines in
+//! the bank and later permits it again; `KeepNothing`, which never allocates a line; and `Coalesced`, which
+//! does not allocate the lines that the requesting L1 allocates.
 
 use super::flat::requests;
 use super::partial::{self, APART};

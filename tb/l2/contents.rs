@@ -199,7 +199,7 @@ fn a_write_of_a_whole_line_fetches_it_where_every_missing_write_does() {
 #[test]
 fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
     let config = L2Config { ways: 1, ..small_config() };
-    // Memory accepts its first burst late. Line 1 is therefore requested while its bytes still wait in the
+    // Memory accepts its first burst so late that line 1 is requested again while its bytes still wait in the
     // bank to be written back.
     let script = [write(1, 0, u128::MAX, 0x11), write(2, 1, u128::MAX, 0x22), read(1, 2)];
     let rig = play(&config, &script, Memory::new(1, 5..6, 200));

@@ -77,8 +77,8 @@ impl BankWorkload {
         let sets = frc.sets() << random.below(2);
         let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
         let coherent_l1s = if random.percent(50) { 16 } else { 0 };
-        // Number of MSHR entries: very few, so that they run out; up to 64, so that one 64-bit mask word
-        // suffices; or a multiple of 64, for one or several full mask words.
+        // Number of MSHR entries: 1 to 4, so that the entries run out; 1 to 64, for which one 64-bit mask
+        // word suffices; or a multiple of 64, which fills one or several mask words.
         let mshr_entries = match random.below(3) {
             0 => 1 + random.below(4) as u32,
             1 => 1 + random.below(64) as u32,
@@ -105,7 +105,8 @@ impl BankWorkload {
         };
         let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
         let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
-        // Number of accessed lines: from so few that all fit into the bank to many more than it can hold.
+        // Number of accessed lines: from two, which fit into the bank, to about three times as many as the
+        // bank can hold.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
         let script = requests(&mut random, place, lines, count);
         let held = (random.below(50), random.below(50));

@@ -27,7 +27,7 @@ const SETS: u32 = 64;
 /// Latency of memory in cycles.
 const LATENCY: u64 = 200;
 
-/// Returns the configuration of a bank in which no request stalls for a way or for an entry.
+/// Returns the configuration of a bank in which no request stalls for lack of a way or an MSHR entry.
 fn config(mshr_policy: impl Into<MshrPolicyConfig>) -> L2Config {
     let flow = OverlappedConfig { miss_queue: 8, ..OverlappedConfig::default() };
     let mshr_policy = mshr_policy.into();

@@ -70,8 +70,8 @@ fn config(partition: &L2Partition, replacement: &ReplacementConfig, ways: u32) -
         sets: SETS,
         ways,
         mshr_entries: 8,
-        // With a second data port, arriving bursts delay no waiting write, so that a line can be evicted
-        // before the next one arrives.
+        // With a second data port, arriving bursts do not delay waiting writes, so a line can be evicted
+        // before the next line arrives.
         data_ports: 2,
         partition: partition.clone(),
         replacement: replacement.clone(),
@@ -238,7 +238,8 @@ fn a_scan_of_one_group_evicts_no_line_of_another_and_hits_in_its_ways() {
     assert_eq!([hits(&NoPartition {}.into()), hits(&halves.into())], [2, 4]);
 }
 
-/// Counters of utility-based partitioning by key. A histogram is the list of its counts.
+/// Visitor that reads the counters of utility-based partitioning, by name. For a histogram, it reads the list
+/// of counts.
 #[derive(Default)]
 struct SchemeReader(BTreeMap<&'static str, Vec<u64>>);
 
@@ -259,7 +260,7 @@ impl CounterReader for SchemeReader {
     }
 }
 
-/// Returns the counts of a counter of the partition of a bank.
+/// Returns the values of the bank's partitioning counter `name`: a single count, or those of a histogram.
 fn counts(rig: &Rig, name: &str) -> Vec<u64> {
     let mut read = SchemeReader::default();
     rig.bank.scheme_counts().list(&mut read);
@@ -280,16 +281,17 @@ fn a_group_that_reuses_its_lines_gains_ways_from_one_that_streams() {
         let config = UtilityConfig { period: 60, sample_every, ..UtilityConfig::default() };
         play(&config.into())
     };
-    // The ways are divided anew eight times, always in the same way.
+    // The ways are divided anew eight times, with the same result each time.
     let rig = utility(8);
     assert_eq!(["repartitions", "changes"].map(|name| counts(&rig, name)), [[8], [1]]);
-    // The group that streams needs one of the other two ways, and gets the one that no group can use.
+    // The streaming group needs only one of the other two ways. It also gets the last way, which is of no use
+    // to any group.
     assert_eq!(counts(&rig, "ways"), [8 * 6, 8 * 2, 0, 0, 0, 0, 0, 0]);
     assert_eq!(["sampled_accesses", "sampled_hits", "taken"].map(|name| counts(&rig, name)), [[480], [234], [2]]);
-    // When the first period ends, after 30 reads of each SM, SM 0 has four of its lines, and takes two more
-    // ways.
+    // When the first period ends, after 30 reads of each SM, four of the lines of SM 0 are in the bank. SM 0
+    // then takes two more ways.
     assert_eq!(rig.bank.stats().hits, 240 - 30 - 2);
-    // The monitor of another set does not see these accesses.
+    // These accesses go to another set, which the monitor does not sample.
     let moved: Vec<_> = script.iter().map(|request| Request { line: request.line + 6, ..request.clone() }).collect();
     let unseen = UtilityConfig { period: 60, sample_every: 8, ..UtilityConfig::default() };
     let rig = one_by_one(&config(&unseen.into(), &Lru {}.into(), 8), &moved);

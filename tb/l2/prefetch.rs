@@ -107,8 +107,8 @@ fn walks(random: &mut Random, place: BankPlace, count: u64) -> Vec<Request> {
     script
 }
 
-/// Transfer between the bank and memory: true for a writeback and false for a fetch, the line number within
-/// the bank, and the requester of a fetch.
+/// Transfer between the bank and memory: a flag (true for a writeback, false for a fetch), the line number
+/// within the bank, and the requester of a fetch.
 type Transfer = (bool, u64, u16);
 
 /// Returns the transfers that the golden models predict if each request completes before the next one begins.
@@ -281,8 +281,8 @@ fn prefetchers_alone_return_the_lines_of_their_twins() {
     assert!(returned.len() == 3 && returned.values().all(|lines| *lines > 500), "{returned:?}");
 }
 
-/// Builds a bank whose requests begin at the given cycles. Its memory accepts the first burst in cycle
-/// `opens`.
+/// Creates a testbench that sends requests at the given cycles to a bank. Its memory accepts the first burst
+/// in cycle `opens`.
 fn rig(config: &L2Config, place: BankPlace, script: &[(u64, Request)], latency: u64, opens: u64) -> Rig {
     let (cycles, requests): (Vec<_>, Vec<_>) = script.iter().cloned().unzip();
     let memory = Memory::new(1, latency..latency + 1, opens);

@@ -23,7 +23,7 @@ pub fn by_sector(flow: OverlappedConfig) -> OverlappedConfig {
     OverlappedConfig { write_miss: WriteMiss::ByteMask, fetch: FetchUnit::Sectors, ..flow }
 }
 
-/// Returns the configuration of a flow in which each miss fetches a pair of adjacent sectors.
+/// Returns the configuration of the overlapped flow in which each miss fetches a pair of adjacent sectors.
 fn by_pair() -> OverlappedConfig {
     OverlappedConfig { fetch: FetchUnit::SectorPairs, ..by_sector(OverlappedConfig::default()) }
 }
@@ -284,8 +284,8 @@ fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     };
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &script);
-    // The waiting request matches its tag in cycle 8. Memory accepts a burst in cycle 100, so the bank can
-    // send the last fetch in cycle 101.
+    // The request that waits for the miss queue matches its tag in cycle 8. Memory accepts a burst in cycle
+    // 100, so the bank can send the last fetch in cycle 101.
     let stats = rig.bank.stats();
     assert_eq!((stats.stall_cycles(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
 }

@@ -39,9 +39,9 @@ fn reasons(stats: &L2Stats) -> Vec<Stall> {
 fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
     let stats = stats_after(&small_config(), &[read(1, 0), read(2, 1), read(3, 2)], 0);
     assert_eq!(reasons(&stats), [Stall::LineAlloc]);
-    // The tag match is in cycle 4. Memory accepts the two bursts of the first line in cycles 100 and 101, and
-    // the bank receives them in cycles 106 and 107. The bank serves the waiting request in cycle 108, which
-    // stalls the lookup for another cycle.
+    // The third read, which needs a way, matches its tag in cycle 4. Memory accepts the two bursts of the
+    // first line in cycles 100 and 101, and the bank receives them in cycles 106 and 107. The bank serves the
+    // first read in cycle 108, which stalls the lookup for another cycle.
     assert_eq!((stats.stall_cycles(Stall::LineAlloc), stats.stall_cycles(Stall::Port)), (108 - 4, 1));
 }
 
@@ -94,15 +94,15 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     script.extend((1..8).map(|ticket| read(1, ticket)));
     let stats = stats_after(&config, &script, 50);
     assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
-    // Four replies fill the reply channel, and one reply fills the reply queue. The sixth reply matches its
-    // tag in cycle 7. It waits until cycle 51 for the slot that becomes free when a reply is popped in cycle
-    // 50.
+    // Four replies fill the reply channel, and one reply fills the reply queue. The sixth request matches its
+    // tag in cycle 7. It waits until cycle 51 for the slot in the queue that becomes free when a reply is
+    // popped in cycle 50.
     assert_eq!(stats.stall_cycles(Stall::ReplyQueue), 51 - 7);
 }
 
 #[test]
 fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
-    // Writes hit in every cycle, also while the two bursts of another line arrive.
+    // A write hits in every cycle, even while the two bursts of another line arrive.
     let mut script = vec![write(1, 0, u128::MAX, 1), read(2, 1)];
     script.extend((2..200).map(|ticket| write(1, ticket, 0xf, 2)));
     let held_up = |data_ports| {

@@ -45,7 +45,7 @@ fn list_requests(rig: &Rig) -> Vec<(char, u64)> {
     first.map(|(_, request)| (if request.write { 'w' } else { 'r' }, request.burst / 2)).collect()
 }
 
-/// Returns the tickets of the requests in the order in which the replies arrived.
+/// Returns the tickets (request numbers) of the replies, in the order in which they arrived.
 fn order(rig: &Rig) -> Vec<u64> {
     rig.sink.received().iter().map(|(_, reply)| reply.ticket).collect()
 }
@@ -143,7 +143,8 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &requests);
     assert_eq!(list_requests(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
-    // The first read hits line 1 while that line is being evicted. The second read waits behind the write.
+    // The read of line 1 in cycle 127 hits the line while it is being evicted. The read in cycle 129 waits
+    // behind the write of cycle 128.
     let stats = rig.bank.stats();
     assert_eq!((stats.frc.hits, stats.put_down), (1, 2));
 }

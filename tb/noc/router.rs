@@ -346,8 +346,8 @@ mod tests {
                 scripts[from].push((7, packet(from, to, 0, flits as u32)));
                 let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
                 let routers = network.hops(from, to) + 1;
-                // In addition to the routers, the links take two cycles: one from the source to the first
-                // router, and one from the last router to the sink.
+                // In addition to the cycles in the routers, a packet takes one cycle from the source to the
+                // first router, and one cycle from the last router to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
                 assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }
@@ -377,7 +377,8 @@ mod tests {
             let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 4]);
             rig.sinks.iter().filter_map(|sink| Some(sink.received().last()?.0)).max().unwrap()
         };
-        // The four SMs send 800 flits in all, each SM to a different partition.
+        // In all, the four SMs send 800 flits, each SM to a different partition. The parallel links carry
+        // equal shares of these flits.
         for (links, flits_of_a_link) in [(1, 800), (2, 400), (4, 200)] {
             assert!((flits_of_a_link..flits_of_a_link + 10).contains(&last(links)), "{links} links: {}", last(links));
         }

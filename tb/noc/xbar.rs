@@ -23,8 +23,8 @@ const SHAPE: PacketShape =
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 
-/// Maximum number of sources in a clock domain, and also of sinks. Further sources or sinks are in a second
-/// clock domain with the same period.
+/// Maximum number of sources in a clock domain, and maximum number of sinks. The remaining ones are in a
+/// second clock domain with the same period.
 const OF_DOMAIN: usize = 100;
 
 fn source(i: usize) -> BlockId {
@@ -155,8 +155,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// Declares the functional coverage of crossbars: packets of each length on each crossbar. Each is tested
-/// after a packet that came from the same input, and after one that came from another input.
+/// Declares the functional coverage: on each crossbar, packets of each length, both after a packet from the
+/// same input and after a packet from another input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),

@@ -28,8 +28,9 @@ fn lanes_of_a_warp_get_old_values_in_ascending_order() {
 
 #[test]
 fn warps_wait_for_each_other_at_an_mbarrier() {
-    // Each thread passes its number to a thread of the next warp, twice. The object is named by a state, then
-    // by the parity of its phase and a generic address.
+    // Each thread passes its number to a thread of the next warp, twice. The first wait names the barrier
+    // phase by the state that the arrival returned. The second wait names it by its parity, and the barrier
+    // by a generic address.
     let kernel = Kernel::new(
         ".shared .align 8 .b8 s[1024]; mov.u32 %r3, %tid.x; setp.eq.u32 %p1, %r3, 0; mov.u32 %r4, %ntid.x;
          @%p1 mbarrier.init.shared.b64 [s], %r4; bar.sync 0; mov.u32 %r5, s; mad.lo.u32 %r6, %r3, 4, %r5;
@@ -98,8 +99,8 @@ fn a_barrier_waits_for_atomics_as_it_does_for_stores() {
     assert_eq!([bench.out(0), bench.out(255 * 16)], [256, 256]);
 }
 
-/// Returns the number of cycles from the issue of a global load to the issue of an add. The instructions
-/// `between` are executed between the two.
+/// Returns the number of cycles from the issue of a global load to the issue of an addition that does not use
+/// the loaded value. The instructions `between` are executed between the two.
 fn delay_behind(between: &str) -> u64 {
     let mut kernel =
         Kernel::bare(&format!("ld.param.u64 %rd0, [out]; ld.global.u32 %r3, [%rd0]; {between} add.u32 %r4, %r5, 1;"));

@@ -1,5 +1,5 @@
-//! Tests of the instruction cache: the latency of a miss, which warps wait and which proceed, and that the
-//! cache changes no result.
+//! Tests of the instruction cache: the latency of a miss, the warps that wait and those that proceed, and the
+//! results, which the cache must not change.
 //!
 //! Every kernel runs in lockstep with golden models of the caches, which check each fetch and each line that
 //! arrives.
@@ -61,8 +61,9 @@ fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
     let delays = delays(&kernel_with_icache(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
     // Each instruction needs the result of the one before it and issues 6 cycles after it. A fetch that hits
-    // takes only 3 of these 6 cycles, so a miss delays the next instruction by 3 cycles less than it takes.
-    // The third line contains only the exit, whose miss is not shortened in this way.
+    // takes only 3 of these 6 cycles. The other 3 cycles hide a part of the miss, so the miss delays the next
+    // instruction by 3 cycles less than its own duration. The third line contains only the exit, of whose
+    // miss nothing is hidden.
     let next = miss - 3;
     assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
 }

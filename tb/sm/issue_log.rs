@@ -39,8 +39,8 @@ pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
 
 struct Probes<'a> {
     cycle: u64,
-    /// Stack of the scopes that the visitor has entered. The scope of a scheduler has the scheduler's number,
-    /// and any other scope has `None`.
+    /// For each scope that the visitor has entered, the number of the scheduler if it is the scope of a
+    /// scheduler, otherwise `None`.
     scopes: Vec<Option<u32>>,
     valid: bool,
     warp: u64,

@@ -47,7 +47,8 @@ enum Warp {
     /// No warp is in the slot. A warp will be launched in cycle `until`.
     Absent { until: u64 },
     /// A warp is running. `position` is the position of its next instruction, and `ready_at` the first cycle
-    /// in which it is ready. `is_long` is true if the wait until then is a long one.
+    /// in which it is ready. `is_long` is true if the wait until then counts as long, like a wait for device
+    /// memory.
     Running { position: u32, ready_at: u64, is_long: bool },
 }
 
@@ -83,15 +84,16 @@ impl Player {
         Self { warps, length, ages: Ages::new(MAX_WARPS), dut, twin, random, is_throttled }
     }
 
-    /// Returns the slots of the running warps for which `is(ready_at, is_long)` is true.
+    /// Returns the slots of the running warps for which the function `is` returns true. It receives
+    /// `ready_at` and `is_long` of the warp.
     fn running(&self, is: impl Fn(u64, bool) -> bool) -> BTreeSet<u8> {
         let holds = |warp: &Warp| matches!(*warp, Warp::Running { ready_at, is_long, .. } if is(ready_at, is_long));
         self.warps.iter().filter(|(_, warp)| holds(warp)).map(|(slot, _)| *slot).collect()
     }
 
-    /// Lets the scheduler and its golden model each choose a warp, and compares the choices. The pipe of the
-    /// chosen warp may count as busy, at random. In this case, both choose again among the remaining warps.
-    /// Returns the slot of the warp that issues.
+    /// Lets the scheduler and its golden model each choose a warp, and compares the choices. If the pipe of
+    /// the chosen warp counts as busy, which is random, both choose again among the remaining warps. Returns
+    /// the slot of the warp that issues.
     fn choose(&mut self, cycle: u64) -> Result<Option<u8>, String> {
         let mut ready = self.running(|ready_at, _| ready_at <= cycle);
         if self.is_throttled {
@@ -112,7 +114,7 @@ impl Player {
         }
     }
 
-    /// Issues an instruction of a warp. Returns the report for the scheduler.
+    /// Issues an instruction of a warp. Returns the report of the issue that the scheduler receives.
     fn issue(&mut self, cycle: u64, slot: u8) -> Result<WarpIssue, String> {
         let missing = || format!("cycle {cycle}: no warp runs in slot {slot}, which issues");
         let warp = self.warps.get_mut(&slot).ok_or_else(missing)?;
@@ -288,8 +290,8 @@ mod tests {
         }
     }
 
-    /// Test scheme that checks the reports of a core. Each cycle must be reported exactly once, as an issue
-    /// or as part of a sequence of cycles without an issue.
+    /// Test scheme that checks the reports it receives from a core. Each cycle must be reported exactly once,
+    /// as an issue or as part of a sequence of cycles without an issue.
     #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
     struct FollowConfig {}
 
@@ -308,7 +310,7 @@ mod tests {
         running: Vec<Option<u32>>,
         /// Number of instructions of the kernel.
         length: u32,
-        /// Numbers of launches, issues, ends, and cycles without an issue.
+        /// Numbers of reported launches, issues, ends of warps, and cycles without an issue.
         counts: [u64; 4],
     }
 
@@ -385,8 +387,8 @@ mod tests {
         }
 
         fn on_issue(&mut self, _cycle: u64, issue: &WarpIssue) {
-            // An instruction that will issue again for other lanes does not change the warp that
-            // greedy-then-oldest prefers.
+            // If the same instruction will issue again for other lanes, this issue does not change the warp
+            // that greedy-then-oldest prefers.
             if issue.next != issue.position || issue.ends {
                 self.last = Some(issue.warp);
             }

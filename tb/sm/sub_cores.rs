@@ -81,8 +81,9 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
         kernel.check().cores[0].counters().operand_conflicts
     };
     // Each instruction reads three words. With one register bank per sub-core, this takes three cycles
-    // instead of one, so each of the four warps waits 2 cycles. With a single bank for all warps, the four
-    // instructions issue in successive cycles, but read one after another. They wait 2, 4, 6 and 8 cycles.
+    // instead of one, so each of the four warps waits 2 cycles. With one bank that all warps share, the four
+    // instructions issue in successive cycles, but read their words one after another. They wait 2, 4, 6 and
+    // 8 cycles.
     assert_eq!(conflicts(true, 4), 4 * 2);
     assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
     assert_eq!(conflicts(true, 16), 0);

@@ -58,7 +58,8 @@ fn products(seed: u64) -> String {
             let count = if types.starts_with("f16") { sums.elements() / 2 } else { sums.elements() };
             let shape = form.shape;
             if form.is_double() {
-                // Doubles are pairs of 32-bit registers of the loaded words, and so is the result.
+                // Each double of the operands consists of two 32-bit registers with loaded words, and each
+                // double of the result is written to two such registers.
                 let wide = |first: u32, count: u32| registers("rd", first, count);
                 let pack = |first: u32, to: u32, count: u32| -> String {
                     let pair = |at: u32| {
@@ -79,8 +80,8 @@ fn products(seed: u64) -> String {
             let in_a = registers("r", 4, form.a.elements() / form.per_register());
             let in_b = registers("r", 12, form.b.elements() / form.per_register());
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
-            // Writes the XOR of `%r20` and `%r21`, which hold result words, to an accumulator register. Later
-            // results therefore depend on these words.
+            // Writes the XOR of two result words (in `%r20` and `%r21`) to an accumulator register, so that
+            // later results depend on these words.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);
         }
     }
@@ -146,8 +147,8 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
-    // Factors of 64 bits take 16 times as long as halves, those of 4 bits half as long as bytes, single bits
-    // an eighth.
+    // Per multiplication, 64-bit factors take 16 times as long as 16-bit factors, 4-bit factors half as long
+    // as 8-bit factors, and single bits an eighth as long as 8-bit factors.
     let m8f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd20, %rd21}, {%rd4}, {%rd8}, {%rd20, %rd21};";
     let m16s4 = "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                  {%r20, %r21, %r22, %r23};";

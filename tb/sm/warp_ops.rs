@@ -151,8 +151,8 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
     }
 }
 
-/// Tests the bounds check at the start of most kernels. Threads beyond the bound jump to the end, and no
-/// barrier or exchange may wait for them.
+/// Tests kernels that begin with a bounds check, as most kernels do. Threads beyond the bound jump to the
+/// end, and no barrier or exchange may wait for them.
 #[test]
 fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     for (end, first) in [

@@ -2,9 +2,9 @@
 //! command and every byte.
 //!
 //! A test case is one controller. Two independent checkers read its commands: the golden checker looks back
-//! from each command, and a model of the memory device works forward. Both must accept the command stream.
-//! After one command was changed, both must agree whether the stream is still legal. Some test cases also run
-//! with every hardware block evaluated at every clock edge, and must give equal results.
+//! from each command, and a model of the memory device works forward. Both must accept the command stream. If
+//! one command of the stream is changed, both must agree on whether the stream is still legal. Some test
+//! cases also run with every hardware block evaluated at every clock edge, and must give equal results.
 
 use golden::dram::checker::Checker;
 use rtl::dram::config::Refresh;

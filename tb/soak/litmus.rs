@@ -19,8 +19,8 @@ pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Litmus {
-    /// Seed from which the program is generated, and for each of its rounds the preloaded locations and the
-    /// delays.
+    /// Seed from which the program is generated. It also determines the preloaded locations and the delays of
+    /// each round.
     seed: u64,
     machine: String,
     designs: Vec<String>,

@@ -69,8 +69,8 @@ struct MachineCase {
     twice: bool,
     /// True if the test case runs another time, without contract checks.
     unchecked: bool,
-    /// Number of threads in those additional runs that divide the machine into islands (partitions that one
-    /// thread simulates). `None` to run without islands.
+    /// Number of threads of the additional runs that divide the machine into islands (partitions that one
+    /// thread simulates); `None` if there are no such runs.
     threads: Option<NonZeroUsize>,
     /// True if the test case runs another time in lint mode, for up to [`LINT_CYCLES`] cycles.
     lint: bool,
@@ -147,8 +147,8 @@ impl Draw {
         self.set(&format!("{cache}.index"), index);
     }
 
-    /// Randomly selects the bypass scheme of the L1. The contention test is a candidate only if `judges` is
-    /// true, and the protecting distance policy (PDP) only if `protects` is true.
+    /// Randomly selects the bypass scheme of the L1. `judges` permits the contention test, and `protects`
+    /// permits the protecting distance policy (PDP).
     fn bypass(&mut self, judges: bool, protects: bool) {
         let mut schemes = vec!["{ kind = \"all\" }".to_owned(), "{ kind = \"none\" }".to_owned()];
         if judges {
@@ -556,7 +556,7 @@ impl Draw {
         if self.random.percent(50) {
             let groups = 2 + self.random.below(ways.min(sms).min(8) - 1);
             let (sample_log2, period) = (self.random.below(3), 1 + self.random.below(300));
-            // The smallest banks have few sets.
+            // A bank may have fewer sets than the selected sampling interval.
             let sets = number("l2.sets=").unwrap_or(32).max(1);
             let keys = format!(
                 "groups = {groups}, sms = [], sample_every = {}, period = {period}",
@@ -620,7 +620,7 @@ impl Draw {
         }
     }
 
-    /// Randomly selects an address mapping that is legal whatever size of the channel the test case selects.
+    /// Randomly selects an address mapping that is legal for every channel size that a test case can select.
     fn dram_mapping(&mut self) {
         let fields = [
             "[\"column\", \"group\", \"bank\", \"row\"]",

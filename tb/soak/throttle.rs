@@ -15,8 +15,8 @@ pub(super) fn crosses() -> Vec<Cross> {
 
 /// Number of random steps that each component makes in a test case.
 pub(super) const STEPS: u64 = 60_000;
-/// Number of steps per kernel launch. While each of the other components makes this number of steps, the
-/// coordinator handles one launch.
+/// Number of steps per kernel launch: the coordinator handles one launch for every `LAUNCH` steps of each
+/// other component.
 const LAUNCH: u64 = 7_500;
 
 /// Runs the first `steps` steps of each component in the test case that a seed determines.

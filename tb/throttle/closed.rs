@@ -117,7 +117,7 @@ fn the_core_hears_of_misses_of_a_closed_cache_which_opens_if_they_are_no_streams
     bench.end_period(true);
     assert_eq!(bench.load(&[8, 9, 10, 11, 8]), [(true, true), (true, true), (true, true), (true, true), (false, true)]);
     bench.end_period(false);
-    // While the L1D was closed, line 8 had only a tag and no data. The first load of it after reopening
-    // therefore misses.
+    // While the L1D was closed, line 8 got a tag but no data. The first load of this line after the L1D has
+    // reopened therefore misses.
     assert_eq!(bench.load(&[8, 8, 12]), [(true, false), (false, false), (true, false)]);
 }

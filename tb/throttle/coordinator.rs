@@ -196,8 +196,8 @@ mod tests {
             self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
         }
 
-        /// Returns each log entry at which all cores are in the given phase, as its cycle and the warp limits
-        /// of the cores.
+        /// Returns the log entries in which all cores are in the given phase, each as its cycle and the warp
+        /// limits of the cores.
         fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
             let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
             let found = self.log.iter().filter(|(_, state)| all(state));

@@ -64,8 +64,8 @@ impl Hooks for Turns {
         })
     }
 
-    /// Returns the next cycle in which the set of warps that may issue must be recomputed: the last cycle
-    /// before the set changes.
+    /// Returns the cycle in which the set of warps that may issue must next be recomputed. It is the last
+    /// cycle before the set changes.
     fn due(&self) -> Option<u64> {
         let turn = u64::from(self.config.turn);
         Some((self.decided / turn + 1) * turn - 1)

@@ -7,8 +7,8 @@ use golden::consistency::{Checker, Issue, PendingLoad};
 
 use super::rig::{Event, OpKind, Rig};
 
-/// Memory-model checker, and the accesses in flight. The checker must be notified when one of these accesses
-/// completes.
+/// Memory-model checker, with the accesses in flight. When one of these accesses completes, the checker must
+/// be notified.
 #[derive(Default)]
 pub struct MemoryModelCheck {
     checker: Checker,

@@ -61,8 +61,8 @@ mod tests {
         for_each_seed(6, |seed| drop(run_in_all_modes(|| case(seed).rig(), 1 << 30)));
     }
 
-    /// Runs random test cases until one fails, and returns its error. In each test case, the function
-    /// `without` disables one protection.
+    /// Runs random test cases, in each of which the function `without` disables one protection. Returns the
+    /// error of the first test case that fails.
     fn is_caught(without: impl Fn(&mut Case)) -> Option<String> {
         (1..60).find_map(|seed| {
             let mut case = case(seed);

@@ -127,7 +127,7 @@ impl Races {
         self.held = bank.stats().held;
     }
 
-    /// Returns the index of the oldest load that has the compute unit and ticket `key` and is in state `at`.
+    /// Returns the index of the oldest load in state `at` whose compute unit and ticket are `key`.
     fn find(&self, key: (u8, u64), at: At) -> Option<usize> {
         self.loads.iter().position(|load| (load.key, load.at) == (key, at))
     }

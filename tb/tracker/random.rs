@@ -197,8 +197,8 @@ impl Case {
     }
 }
 
-/// Golden models, detectors of protocol races, and memory-model checker that process the events of a
-/// testbench.
+/// Checkers that process the events of a testbench: golden models, detectors of protocol races, and the
+/// memory-model checker.
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,

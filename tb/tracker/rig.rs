@@ -251,7 +251,7 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Links to and from the request crossbar. There is one field `around_*` for each crossbar.
+    /// Links to and from the request crossbar. For every crossbar, there is such a field, named `around_*`.
     around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,
@@ -359,7 +359,7 @@ impl Rig {
         }
     }
 
-    /// Returns the value that a compute unit's access with this number loaded, if any.
+    /// Returns the value that access number `number` of a compute unit loaded, if any.
     #[cfg(test)]
     pub fn loaded_value(&self, cu: usize, number: usize) -> Option<u32> {
         self.cores[cu].log.iter().find_map(|(_, event)| match event {
@@ -368,7 +368,7 @@ impl Rig {
         })
     }
 
-    /// Returns the access of a compute unit that has this number.
+    /// Returns access number `number` of a compute unit.
     pub fn op(&self, cu: usize, number: usize) -> &Op {
         &self.cores[cu].program[number]
     }

@@ -50,7 +50,7 @@ fn render(folder: &Path, html: &str) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Returns what the script [`ASK`] reports about a page: its charts, and true if the page is wider than the
+/// Returns what the script [`ASK`] reports about a page: its charts, and whether the page is wider than the
 /// window.
 fn ask(folder: &Path, html: &str) -> (Vec<Value>, bool) {
     let answer = render(folder, &html.replace("</body>", ASK));

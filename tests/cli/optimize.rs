@@ -47,7 +47,7 @@ fn programs(path: &Path) -> Vec<Program> {
     source.kernels().unwrap().iter().map(plain).collect()
 }
 
-/// Returns the launch file and the PTX file of every kernel, for each compiler that produced PTX.
+/// Returns the launch file and the PTX file of every kernel, once for each compiler that produced PTX for it.
 fn suite() -> Vec<(String, PathBuf)> {
     let mut all = Vec::new();
     for kernel in fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path()) {

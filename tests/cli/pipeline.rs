@@ -51,7 +51,7 @@ impl Line {
     }
 }
 
-/// Kind of content that a field of a row may have.
+/// Kind of content that a field of a log row may have.
 #[derive(Clone, Copy)]
 enum Cell {
     Number,

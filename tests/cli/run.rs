@@ -289,8 +289,8 @@ fn a_run_works_from_any_folder() {
 
 #[test]
 fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
-    // After the end of the last kernel launch, memory is still busy for some cycles. The first interval of
-    // the time series is longer than this time, and the second is shorter.
+    // After the end of the last kernel launch, memory is still busy for some cycles. One tested interval of
+    // the time series is longer than this time, and the other is shorter.
     for interval in [700, 10] {
         rows_cover_the_run(interval);
     }

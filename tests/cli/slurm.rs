@@ -127,7 +127,7 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     assert_eq!(warpsieve("sweep s.toml --cache alone --csv alone.csv").status, Some(0));
     let read = |name: &str| fs::read_to_string(cluster.folder.path().join(name)).unwrap();
     assert_eq!(read("gathered.csv"), read("alone.csv"));
-    // Each job of the array logs the runs of its share of the sweep.
+    // The log of each job lists the runs of its shard of the sweep.
     assert_eq!([1, 2, 3].map(|shard| read(&format!("{shard}.log")).lines().count()), [3, 2, 2]);
     // If `sbatch` rejects the job script, the `warpsieve` command must fail too.
     let refused = warpsieve("sweep slurm s.toml --shards 3 --cache kept --sbatch=--partition=none");

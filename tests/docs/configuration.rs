@@ -22,7 +22,7 @@ struct DocumentedField {
     about: String,
     /// Name of the field's type. For an enum variant, name of the type that it contains, if any.
     ty: String,
-    /// Fields of an enum variant that has named fields.
+    /// Named fields of an enum variant, if it has any.
     inner: Vec<DocumentedField>,
 }
 
@@ -277,8 +277,8 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the legal values of every configuration field whose type is an enum, and the additional keys of
-    /// each value.
+    /// Writes the legal values of every configuration field whose type is an enum, and for each value the
+    /// further keys that it allows.
     fn choices(&self, text: &mut String) {
         let mut paths = BTreeMap::<&str, Vec<String>>::new();
         self.uses(ROOT, "", &mut paths);
@@ -310,8 +310,8 @@ impl Page<'_> {
         keys.iter().map(of_key).collect()
     }
 
-    /// Returns the additional keys of an enum variant: its own fields, or the fields of the structure that it
-    /// contains.
+    /// Returns the further keys that an enum variant allows: its own fields, or the fields of the structure
+    /// that it contains.
     fn keys<'a>(&'a self, variant: &'a DocumentedField) -> &'a [DocumentedField] {
         match self.declarations.get(&variant.ty) {
             Some(Declaration::Group { fields, .. }) => fields,

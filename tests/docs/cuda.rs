@@ -59,8 +59,8 @@ fn the_page_about_cuda_programs_lists_the_functions() {
     holds("docs/cuda.md", &parts);
 }
 
-/// Returns the output that the page already shows. It cannot be updated, because the example cannot be
-/// compiled without nvcc.
+/// Returns the output that the page already shows. Without nvcc, the example cannot be compiled, so its
+/// output cannot be updated.
 #[cfg(not(has_nvcc))]
 fn example() -> String {
     let page = fs::read_to_string(root().join("docs/cuda.md")).unwrap();

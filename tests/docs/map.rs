@@ -12,9 +12,9 @@ fn find_statement<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)
 }
 
-/// Checks where the golden model or testbench of the hardware file `rtl/PATH` is, as stated in the header of
-/// that file. Returns a description of the problem, if there is one. `is_there(path)` returns true if the
-/// path exists.
+/// Checks that the golden model or testbench of the hardware file `rtl/PATH` exists at the same path in
+/// `folder`, or that the header of the file states another place or a reason. Returns a description of the
+/// problem, if there is one. `is_there(path)` returns true if the path exists.
 fn problem(path: &str, text: &str, word: &str, folder: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
     let place = path.replacen("rtl", folder, 1);
     let Some(stated) = find_statement(text, word) else {

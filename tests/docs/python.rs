@@ -17,8 +17,8 @@ fn the_page_about_python_shows_the_examples_and_their_output() {
     holds("docs/python.md", &parts.collect::<Vec<_>>());
 }
 
-/// Returns the output that the page already shows. It cannot be updated, because the example cannot run
-/// without the Python package.
+/// Returns the output that the page already shows. Without the Python package, the example cannot run, so its
+/// output cannot be updated.
 #[cfg(not(has_python))]
 fn output(_file: &str, run: &str) -> String {
     let page = std::fs::read_to_string(super::root().join("docs/python.md")).unwrap();

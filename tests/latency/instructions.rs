@@ -104,7 +104,7 @@ fn the_stages_of_a_miss_are_those_of_the_documentation() {
     ran(2, &["icache"], Some(wave));
     let changes = Changes::read(&path);
     let look_up = changes.of(LOOK_UP, true)[MISS];
-    // The fetch ends when the first instruction buffer is filled after the lookup.
+    // The fetch ends when an instruction buffer is filled for the first time after the lookup.
     let [_, Sight { signal, up, .. }] = &LAST;
     let filled = changes.of(*signal, *up).into_iter().find(|at| *at > look_up).unwrap();
     let stages = between(&changes, &sights(), (look_up, filled + 1), &L2_HIT);

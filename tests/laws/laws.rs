@@ -811,8 +811,8 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let kinds = ["icache", "l1", "const_cache", "texture_cache", "l2"];
-            // The list of caches without evictions omits a read-only cache that was never accessed. The
-            // access count shows whether a cache was accessed.
+            // The statistics list the caches without evictions, but omit read-only caches that were never
+            // accessed. The access count shows whether a cache was accessed.
             let is_used = |kind: &&str| s.at(&format!("{kind}.accesses")).as_u64() > Some(0);
             let kinds = kinds.into_iter().filter(|kind| ["l1", "l2"].contains(kind) || is_used(kind));
             let named = s

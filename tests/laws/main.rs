@@ -56,8 +56,8 @@ const MACHINES: &[(&str, &[&str])] = &[
 /// Kernels that run with golden models enabled, and for which a time series is recorded.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];
 
-/// Maximum number of units of a kind, such as L1s, in which a number is changed during one run. If no change
-/// breaks the law, the next run is tried.
+/// Maximum number of units of a kind, such as L1s, in which a test changes a number of one run. If no change
+/// breaks the law, the test tries the next run.
 const TRIES: usize = 2;
 
 /// Run of a kernel on a machine, with its statistics.

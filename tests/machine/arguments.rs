@@ -231,8 +231,8 @@ fn dynamic_shared_memory_is_what_the_machine_has() {
     }
 }
 
-/// Tests illegal operations of a kernel on line 5. Each has a part of the message that the machine and the
-/// interpreter must report.
+/// Tests kernels with an illegal operation on line 5. Each operation is listed with a part of the message
+/// that the machine and the interpreter must report.
 #[test]
 fn what_no_gpu_carries_out_is_a_fault_at_its_line() {
     let counted = "threads, expected whole warps of 32, no more than the ";

@@ -39,7 +39,8 @@ fn every_policy_passes_with_refresh_write_drain_and_two_buses() {
     }
 }
 
-/// FR-FCFS as a ranked policy, with or without a mistake: it serves the second oldest row hit first.
+/// FR-FCFS as a ranked policy. If `is_wrong` is true, it makes a deliberate mistake: it serves the second
+/// oldest row hit first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SecondBest {
     is_wrong: bool,
@@ -52,7 +53,7 @@ impl Scheme for SecondBest {
     }
 }
 
-/// Hardware of [`SecondBest`]: the queue slot of the second oldest row hit.
+/// Hardware of the policy [`SecondBest`]. `second` is the queue slot of the second oldest row hit.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Ranks {
     is_wrong: bool,
@@ -73,7 +74,7 @@ impl Hooks for Ranks {
     }
 }
 
-/// Keys of the golden model of [`SecondBest`], which is that of FR-FCFS.
+/// Keys of the golden model of [`SecondBest`]. The model is that of FR-FCFS, without a mistake.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Best {}
 
@@ -96,7 +97,8 @@ fn a_policy_that_serves_the_second_best_request_fails_at_its_first_wrong_command
         let (seen, expected) = text.split_once(", expected ").unwrap();
         let at = format!(" at {cycle} for request ");
         let [seen, expected] = [seen, expected].map(|command| command.split_once(&at).expect(command));
-        // The first wrong command is a column command for a younger request, in the cycle of the right one.
+        // The first wrong command is a column command in the cycle of the expected command, but for a younger
+        // request.
         assert!(seen.0.starts_with("Rd") || seen.0.starts_with("Wr"), "{text}");
         let [seen, expected]: [u64; 2] = [seen, expected].map(|(_, request)| request.parse().unwrap());
         assert!(seen > expected, "{text}");

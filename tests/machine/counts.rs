@@ -16,7 +16,8 @@ use warpsieve::trace::synthetic::{KINDS, Kind};
 use super::replay::{SMALL, TraceFolder, export_kernel, start_on};
 use super::{MIN_QUEUES, Setup, expect_lines, kernels, launch, root};
 
-/// Mapping of GDDR5 channels in which the bank is XORed with the row, with the bank group in the high bits.
+/// Address mapping of GDDR5 channels in which row bits are XORed into the bank and the bank group. The bits
+/// of the bank group are above those of the bank.
 const PERMUTED: [&str; 2] = [
     "dram.mapping.fields=[\"column\", \"bank\", \"group\", \"row\"]",
     "dram.mapping.xor=[\"bank ^ row\", \"group ^ row[2..]\"]",

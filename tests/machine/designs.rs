@@ -281,7 +281,8 @@ fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
     }
 }
 
-/// khairy2015 section 5: the three schemes together outperform the index function alone.
+/// khairy2015 section 5: the design `dwt-pric`, which combines three schemes, outperforms its index function
+/// (`pric`) alone.
 #[test]
 fn dwt_pric_is_better_than_pric_where_warps_thrash() {
     let pric = counters("gesummv", "launch.toml", &["pric"]);

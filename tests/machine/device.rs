@@ -41,8 +41,8 @@ fn every_launch_on_memory_that_comes_and_goes_is_checked() {
     let (mut device, module) = device(&fermi(), &options);
     let [a, c] = [allocate(&mut device, "a", 1.5), allocate(&mut device, "c", 0.0)];
     for round in 0..3u8 {
-        // In the next round, the device allocates the same memory under another name. That memory still has
-        // the contents of this round.
+        // In each round, the device allocates the same memory under another name. The memory still has the
+        // contents of the previous round.
         let b = allocate(&mut device, &format!("b {round}"), round.into());
         let report = add(&mut device, module, [a, b, c]);
         assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{report:?}");

@@ -102,8 +102,8 @@ fn no_block_acts_without_having_been_woken() {
     }
 }
 
-/// The timers, messages and decaying scores of throttles and monitors must not depend on which hardware
-/// blocks are evaluated.
+/// The timers, messages and decaying scores of throttles and monitors must work in the same way whichever
+/// hardware blocks the simulator evaluates.
 #[test]
 fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
@@ -322,8 +322,8 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
 }
 
 /// Turning off the checks of port contracts must not change the statistics. The designs cover schemes of
-/// every kind. Sharing trackers, recalls and side bands have two kinds of ports: ports whose checks can be
-/// turned off, and ports that are always checked.
+/// every kind. They include sharing trackers, recalls and side bands, which have two kinds of ports: ports
+/// whose checks can be turned off, and ports that are always checked.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
     let of_fermi = [

@@ -122,7 +122,7 @@ fn clocks_of_any_simple_ratio_run() {
     }
 }
 
-/// In this test, the lists of SMs that share a line have more than 64 entries. Golden models check these
+/// With 72 SMs, the list of the SMs that share a line has more than 64 entries. Golden models check these
 /// lists.
 #[test]
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {

@@ -1,4 +1,4 @@
-//! Tests instruction caches on whole machines. Their misses are read from the L2 like data, and they change
+//! Tests instruction caches on whole machines. Misses read lines from the L2 like data, and the caches change
 //! no result.
 
 use rtl::sm::{InstructionStats, StallReason};

@@ -75,8 +75,9 @@ fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
     assert!(asked.bypassed_sectors < 4 * asked.bypasses);
 }
 
-/// Each of two launches reads one line in 16 rounds, with four new lines of its set in between, which are as
-/// many as the set has ways. Only `evict_last` for the line, or `.cs` for the others, keeps it in the L1.
+/// Each of two launches reads one line 16 times. Before each further read of the line, it reads as many new
+/// lines of the same set as the set has ways, which is four. Only the hint `evict_last` on the line, or `.cs`
+/// on the other lines, keeps the line in the L1.
 #[test]
 fn eviction_hints_keep_a_line_that_is_read_again_if_the_l1_obeys_them() {
     let hits = |hints: &str| {

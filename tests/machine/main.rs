@@ -107,8 +107,7 @@ fn some_kernels(step: usize) -> Vec<String> {
     sample(kernels(), step).collect()
 }
 
-/// Returns all elements, rotated by `turn` positions. Samples of the rotated list then differ from one `turn`
-/// to the next.
+/// Returns all elements, rotated by `turn` positions, so that a sample of them depends on `turn`.
 fn rotate<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
     all.iter().cycle().skip(turn % all.len()).take(all.len())
 }

@@ -63,7 +63,7 @@ fn the_way_through_the_network_costs_cycles_and_is_counted() {
     let passed_on =
         |counters: &Counters| [&counters.requests, &counters.replies].map(|outputs| sum(outputs, |o| o.hop_bytes));
     assert_eq!([&mesh, &ring, &two_level].map(sent), [sent(&crossbar); 3]);
-    // Each packet crosses one link, between its cluster and the center.
+    // In the two-level network, each packet crosses one link, between its cluster and the center.
     assert_eq!(passed_on(&two_level), sent(&crossbar));
     assert_eq!(passed_on(&crossbar), [0, 0]);
     for (of_mesh, of_ring) in passed_on(&mesh).into_iter().zip(passed_on(&ring)) {

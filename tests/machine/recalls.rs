@@ -1,4 +1,5 @@
-//! Tests L2 banks that recall a line from the L1s that have copies when they evict it (candel2018 section 3).
+//! Tests L2 banks that recall a line from the L1s with copies of it when they evict the line (candel2018
+//! section 3).
 
 use std::collections::BTreeSet;
 

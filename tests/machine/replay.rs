@@ -362,8 +362,8 @@ fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
     for opcode in
         ["1 R2 LDG.E 1 R4", "0 STG.E 2 R4 R2", "1 R2 ATOMG.E.ADD 2 R4 R6", "1 R2 LDS 1 R4", "1 R2 ATOMS.ADD 2 R4 R6"]
     {
-        // The access writes no register, since its addresses were not recorded. The instruction that reads
-        // the register must not wait.
+        // The addresses of this access were not recorded, so it writes no register. The instruction that
+        // reads the register must not wait.
         let counters = count_alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
         assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (0, 0)), "{opcode}");
         assert_eq!(counters.warp_instructions(), 3, "{opcode}");
@@ -554,7 +554,7 @@ fn a_damaged_cta_is_an_error_once_it_is_to_start() {
 /// or its data must be unaffected.
 #[test]
 fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics() {
-    /// Number of bits in each file that the test flips, one at a time. They are spread over the whole file.
+    /// Number of bits that the test flips in each file, one at a time. They are spread over the whole file.
     const FLIPS: usize = 150;
     let setup = Setup::default().sets(&["num_sms=1", "num_partitions=1"]);
     let mut text = Vec::new();
@@ -636,8 +636,8 @@ fn pack(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
     TraceFolder { folder, list }
 }
 
-/// Counts of a run: line loads and stores, constant lines, atomics in the L1s and in the L2, and warp
-/// instructions, in total and by pipe.
+/// Counts of a run: lines accessed by loads and by stores, accesses to the constant caches, atomics in the
+/// L1s and in the L2, and warp instructions, in total and by pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AccessCounts {
     lines: (u64, u64),

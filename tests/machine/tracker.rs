@@ -173,7 +173,7 @@ fn a_tracker_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert!(bypasses(&runs_alike(&["tracker-exclusive", "hybrid-policy"], "l1.sets=16")) > 100);
 }
 
-/// Runs a kernel with some designs and a setting of the number of L1 sets, in every evaluation mode of the
+/// Runs a kernel with the given designs and number of L1 sets (`sets`) in every evaluation mode of the
 /// simulator. Checks that the results are equal, and returns the counters.
 fn runs_alike(designs: &[&str], sets: &str) -> Counters {
     let run = |mode: Mode, check| {

@@ -51,7 +51,7 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
 /// Returns the numbers of the mutants that do not compile.
 ///
 /// # Errors
-/// Fails if code outside of mutants does not compile either.
+/// Returns an error if code outside of mutants does not compile either.
 pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let folders = tree.packages(root);
     let packages = folders.iter().map(|folder| package_name(&tree.folder.join(folder)));
@@ -100,7 +100,7 @@ fn find_blamed(tree: &Tree, message: &Value) -> Vec<u32> {
 /// Builds all test binaries that are to run.
 ///
 /// # Errors
-/// Fails if the build fails.
+/// Returns an error if the build fails.
 pub fn binaries(root: &Path, tree: &Tree, rules: &Rules) -> Result<Vec<Binary>, String> {
     let mut arguments = vec!["test", "--no-run", "--workspace", "--exclude", "mutants"];
     let whole = rules.skip.iter().filter(|skip| skip.is_package());

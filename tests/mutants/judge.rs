@@ -103,7 +103,7 @@ impl Judge<'_> {
     /// Runs the tests that execute the mutated code, until one fails.
     ///
     /// # Errors
-    /// Fails if a test cannot run, or if the user interrupts the program.
+    /// Returns an error if a test cannot run, or if the user interrupts the program.
     pub fn judge(&self, number: u32, site: &Site, job: usize) -> Result<(Outcome, f64), String> {
         let start = Instant::now();
         let batches = batches(number, &site.file, self.binaries, self.tests);

@@ -120,8 +120,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the first `count` mutants of the random order that compile, and the copy of the workspace that
-/// contains them.
+/// Returns the first `count` mutants in the random order of `drawn` that compile, and the copy of the
+/// workspace that contains them.
 fn woven(
     root: &Path,
     files: &[String],

@@ -81,7 +81,7 @@ pub struct FileScan {
 /// Returns all mutants of a file, sorted by position. If one mutant encloses others, it precedes them.
 ///
 /// # Errors
-/// Fails if the file is not valid Rust.
+/// Returns an error if the file is not valid Rust.
 pub fn find(text: &str) -> syn::Result<FileScan> {
     let file = syn::parse_file(text)?;
     let mut finder = Finder { text, function: String::new(), of_trait: String::new(), found: FileScan::default() };
@@ -193,7 +193,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 self.of_trait.clear();
             }
             Item::Trait(_) | Item::Mod(_) => visit::visit_item(self, item),
-            // Other items contain no code, or only code that is evaluated at compile time.
+            // Items of other kinds contain no code, or only code that is evaluated at compile time.
             _ => {}
         }
     }

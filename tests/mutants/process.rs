@@ -40,7 +40,7 @@ impl Runner<'_> {
     /// selects the active mutant, or requests a record of the mutants that the tests reach.
     ///
     /// # Errors
-    /// Fails if the binary cannot start, or if the user interrupts the program.
+    /// Returns an error if the binary cannot start, or if the user interrupts the program.
     pub fn run(
         &self,
         binary: &Binary,

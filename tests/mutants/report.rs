@@ -33,7 +33,7 @@ impl Results {
     /// file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or removed.
+    /// Returns an error if the file cannot be read or removed.
     pub fn open(path: &Path, resume: bool) -> Result<Self, String> {
         let failed = |e: std::io::Error| format!("{}: {e}", path.display());
         let mut known = BTreeMap::new();
@@ -55,7 +55,7 @@ impl Results {
     /// Saves the result of a mutant.
     ///
     /// # Errors
-    /// Fails if the result cannot be written.
+    /// Returns an error if the result cannot be written.
     pub fn keep(&self, site: &Site, outcome: &Outcome, seconds: f64) -> Result<(), String> {
         let entry = Entry { key: site.key(), mutant: site.line(), outcome: outcome.clone(), seconds };
         let failed = |e: std::io::Error| format!("{}: {e}", self.path.display());

@@ -116,7 +116,7 @@ pub fn is_below(file: &str, path: &str) -> bool {
 /// Reads one of the two rule files in `tests/mutants`.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or is invalid.
+/// Returns an error if the file cannot be read, or is invalid.
 pub fn read<T: for<'de> Deserialize<'de>>(root: &Path, name: &str) -> Result<T, String> {
     let path = root.join("tests/mutants").join(name);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

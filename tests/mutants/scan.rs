@@ -42,7 +42,7 @@ pub struct Scan {
     /// Mutants that may be selected for the sample.
     pub sites: Vec<Site>,
     pub equivalent: usize,
-    /// Entries of the rule files that match no code any more, or that state no reason.
+    /// Entries of the rule files that no longer match any code, or that state no reason.
     pub stale: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub fn root() -> PathBuf {
 /// Returns a sorted list of the files in the workspace that git tracks or would add.
 ///
 /// # Errors
-/// Fails if git fails.
+/// Returns an error if git fails.
 pub fn list_tracked(root: &Path) -> Result<Vec<String>, String> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
@@ -73,7 +73,7 @@ pub fn list_tracked(root: &Path) -> Result<Vec<String>, String> {
 /// Returns all mutants of the workspace, sorted by file and position.
 ///
 /// # Errors
-/// Fails if a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub fn scan(root: &Path, files: &[String]) -> Result<Scan, String> {
     let (rules, known): (Rules, Equivalents) = (read(root, "mutants.toml")?, read(root, "equivalent.toml")?);
     let mut sites = all(root, files, &rules)?;
@@ -125,7 +125,7 @@ fn sites_of(file: &str, text: &str, mutants: Vec<Mutant>) -> Vec<Site> {
     mutants.into_iter().enumerate().map(site).collect()
 }
 
-/// Returns the path, without `.rs`, of the file of a module that another file declares.
+/// Returns the path, without `.rs`, of the file of the module `name`, which is declared in the file `file`.
 fn module(file: &str, name: &str, path: Option<&str>) -> String {
     let file = Path::new(file);
     let folder = file.parent().unwrap_or(Path::new(""));

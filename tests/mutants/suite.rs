@@ -31,7 +31,7 @@ pub struct Test {
 /// Calls a function for each item, on several threads. Starts no further calls after the first error.
 ///
 /// # Errors
-/// Returns the first error of a call.
+/// Returns an error if a call fails: the first such error.
 pub fn for_each<T: Sync>(
     items: &[T],
     jobs: usize,
@@ -67,7 +67,7 @@ fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
 /// Returns all tests that are run for mutants, each with the index of its binary.
 ///
 /// # Errors
-/// Fails if a binary does not list its tests, or if an entry of `mutants.toml` skips no test.
+/// Returns an error if a binary does not list its tests, or if an entry of `mutants.toml` skips no test.
 pub fn list_tests(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>, String> {
     let mut tests = Vec::new();
     for (at, binary) in binaries.iter().enumerate() {
@@ -95,7 +95,7 @@ struct Baseline {
 /// since.
 ///
 /// # Errors
-/// Fails if a test fails without a mutant, or if the results cannot be saved.
+/// Returns an error if a test fails without a mutant, or if the results cannot be saved.
 pub fn baseline(
     runner: &Runner<'_>,
     binaries: &[Binary],
@@ -120,7 +120,7 @@ pub fn baseline(
 /// threads and child processes are counted for this test only.
 ///
 /// # Errors
-/// Fails if a test fails.
+/// Returns an error if a test fails.
 fn measure_all(
     runner: &Runner<'_>,
     binaries: &[Binary],

@@ -23,7 +23,7 @@ impl Tree {
     /// given order. Does not write any file yet.
     ///
     /// # Errors
-    /// Fails if a file cannot be read.
+    /// Returns an error if a file cannot be read.
     pub fn new(root: &Path, files: &[String], sample: &[Site]) -> Result<Self, String> {
         let read = |file: &String| match fs::read(root.join(file)) {
             Ok(bytes) => Ok((file.clone(), bytes)),
@@ -67,7 +67,7 @@ impl Tree {
     /// possible, and removes files that tests have left.
     ///
     /// # Errors
-    /// Fails if a file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn restore(&self) -> Result<(), String> {
         let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
         for path in walk(&self.folder) {

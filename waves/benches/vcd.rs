@@ -37,7 +37,8 @@ fn writer(width: u32) -> (VcdWriter<io::Sink>, Vec<SignalId>) {
     (dump, ids)
 }
 
-/// Returns a value of `width` bits. The value of every signal changes in every cycle.
+/// Returns the value of a signal with `width` bits in a cycle. It differs from the value in the previous
+/// cycle.
 fn value(width: u32, cycle: u64, signal: usize) -> u64 {
     let mixed = (cycle * SIGNALS as u64 + signal as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - width)) & !1 | cycle & 1

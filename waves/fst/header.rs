@@ -92,8 +92,8 @@ impl Header {
             put_number(&mut widths, tree.signal(id).width.into());
         }
         let mut geometry = Vec::new();
-        // The uncompressed length and the stored length are equal, which means that the widths are not
-        // compressed.
+        // The uncompressed length and the stored length are equal. From this, readers see that the widths are
+        // not compressed.
         for number in [widths.len(), ids.len()] {
             put_long(&mut geometry, number as u64);
         }

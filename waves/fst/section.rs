@@ -20,8 +20,8 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::digits::put_digits;
 
-/// Code of the block type: value changes, with the second of the two encodings that FST has for stream
-/// offsets.
+/// Code of the block type: value changes. FST has two encodings for stream offsets, and blocks of this type
+/// use the second.
 const KIND: u8 = 8;
 /// Code that marks streams compressed with LZ4.
 const LZ4: u8 = b'4';
@@ -149,8 +149,8 @@ impl Section {
             put_long(&mut block, number);
         }
         let (bits, signals) = (self.frame.len() as u64, self.streams.len() as u64);
-        // The uncompressed length and the stored length are equal, which means that the frame is not
-        // compressed.
+        // The uncompressed length and the stored length are equal. From this, readers see that the frame is
+        // not compressed.
         for number in [bits, bits, signals] {
             put_number(&mut block, number);
         }

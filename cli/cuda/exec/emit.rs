@@ -48,7 +48,8 @@ impl Emitter {
         Ok(Self { folder: folder.to_owned(), program, data: BTreeSet::new() })
     }
 
-    /// Describes a launch and the contents of device memory before the launch.
+    /// Starts the launch file of a kernel launch: describes the launch and the contents of device memory
+    /// before it.
     pub fn before(
         &mut self,
         number: u64,
@@ -164,7 +165,8 @@ fn quote(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
-/// Returns the argument for a parameter: an address in a buffer, a scalar, or bytes.
+/// Returns the value of a kernel parameter as the launch file writes it: an address in a buffer, a scalar, or
+/// bytes.
 fn argument(param: &Param, bytes: &[u8], buffers: &[(String, u64, Vec<u8>)]) -> String {
     let value = bytes.iter().take(8).rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
     let scalar = match (param.ty, bytes.len()) {

@@ -73,7 +73,7 @@ pub struct Ended {
 pub enum Note<'a> {
     /// Line of output about a kernel launch.
     Launch(&'a str),
-    /// Reason why a CUDA call failed, or a remark.
+    /// Reason why a CUDA call failed, or a remark on how the model runs the program.
     Message(&'a str),
 }
 

@@ -67,7 +67,7 @@ static PROPERTIES: [Property; 38] = [
     Property(97, [672, 696], 8, |device| device.shared_bytes.into()),
     Property(106, [688, 712], 4, |device| device.ctas.into()),
     Property(99, [704, 728], 4, |_| 1),
-    // The last three properties belong to features that no machine has: a limit on the time of a kernel,
+    // The last three properties belong to features that no machine has: a limit on the run time of a kernel,
     // mapped host memory, and cooperative launches.
     Property(17, [0, 392], 4, |_| 0),
     Property(19, [0, 0], 4, |_| 0),

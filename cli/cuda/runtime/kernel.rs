@@ -50,9 +50,9 @@ extern "C" fn cudaFuncGetAttributes(attributes: *mut c_void, function: *const c_
     })
 }
 
-/// Ignores two attributes: the maximum of dynamic shared memory, which only the SM limits, and the carve-out
-/// of shared memory, which each launch determines by its needs. Refuses all other attributes, since they
-/// concern clusters.
+/// Accepts two attributes without effect. The first is the maximum of dynamic shared memory: here only the SM
+/// limits it. The second is the carve-out of shared memory: here each launch gets what it needs. Refuses all
+/// other attributes, since they concern clusters.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) -> c_int {
     call(|state| {

@@ -17,10 +17,10 @@ use crate::connection::{Failure, fail_unexpected};
 use crate::pointers::{bytes_at, write_bytes};
 use crate::state::State;
 
-/// Page size in bytes: memory is mapped and compared for changes in this unit.
+/// Page size in bytes. Memory is mapped, and compared for changes, page by page.
 pub const PAGE_BYTES: usize = 4096;
-/// Maximum number of addresses that are tried for one allocation, since the program may already use some of
-/// them.
+/// Maximum number of addresses that are tried for one allocation. An address fails if the program already
+/// uses it.
 const TRIES: usize = 64;
 
 /// All managed memory of the process.
@@ -54,7 +54,7 @@ impl Managed {
         true
     }
 
-    /// Removes a range from its pages, and unmaps the pages that no other range uses.
+    /// Drops a range: unmaps its pages, except those on which another range lies.
     fn release(&mut self, pages: Range<usize>) {
         let mut unused = Vec::new();
         for page in pages {

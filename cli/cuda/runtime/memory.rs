@@ -52,8 +52,8 @@ fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, 
     }
 }
 
-/// Shape of a copy: distances between rows at the destination and at the source, width of a row, all in
-/// bytes, and number of rows.
+/// Shape of a copy. In bytes: the distance between rows at the destination, the distance between rows at the
+/// source, and the width of a row. The last element is the number of rows.
 #[derive(Clone, Copy)]
 struct Rows {
     to_pitch: usize,

@@ -98,7 +98,7 @@ pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
     if layout.size() == 0 {
         return Err(CudaError::INVALID_VALUE.into());
     }
-    // SAFETY: the size is not zero.
+    // SAFETY: the size of the layout is not zero.
     let memory = unsafe { alloc_zeroed(layout) };
     if memory.is_null() { Err(CudaError::MEMORY_ALLOCATION.into()) } else { Ok(memory.cast()) }
 }

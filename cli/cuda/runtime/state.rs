@@ -44,7 +44,7 @@ pub type Configuration = ([u32; 3], [u32; 3], usize, usize);
 #[derive(Default)]
 pub struct State {
     connection: Option<Connection>,
-    /// Error of a kernel that failed, with which all later calls fail too; `None` if no kernel has failed.
+    /// Error of a kernel that failed: all later calls return it too. `None` if no kernel has failed.
     pub sticky: Option<CudaError>,
     pub binaries: Vec<FatBinary>,
     /// Registered kernels, by the address of the host function that launches the kernel.
@@ -55,7 +55,7 @@ pub struct State {
     pub managed: Managed,
     /// Page-locked allocations of the program, by address.
     pub host: HashMap<usize, Layout>,
-    /// Simulated time in nanoseconds at which each event was recorded, by the event's handle; `None` if it
+    /// For each event, by handle: the simulated time in nanoseconds at which it was recorded; `None` if it
     /// was not recorded.
     pub events: HashMap<usize, Option<f64>>,
     /// Streams that the program has created, by handle, each with its flags and its priority.
@@ -125,8 +125,8 @@ impl State {
 /// Executes a function of the CUDA runtime. Returns the error code of the function, and records it as the
 /// last error of the thread.
 ///
-/// If the process is ending because something is unsupported, the program's destructors may still call CUDA
-/// functions. All these calls fail.
+/// While the process ends because something is unsupported, all calls fail, such as those from the program's
+/// destructors.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     if IS_ENDING.load(Ordering::Relaxed) {
         return CudaError::UNLOADING.0;

@@ -43,7 +43,7 @@ pub struct MshrGears {
     pub share: u32,
 }
 
-/// The default values are assumed.
+/// The number of gears and the share come from no paper: both values are assumed.
 impl Default for MshrGears {
     fn default() -> Self {
         Self { gears: 3, share: 4 }
@@ -70,10 +70,10 @@ impl Scheme for MshrGears {
     }
 }
 
-/// Gear of the throttle.
+/// Gear of the throttle: how many entries a requester may own while only few are free.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Gear {
-    /// Largest number of free entries in this gear.
+    /// Number of free entries at or below which this gear applies.
     free: u32,
     /// Number of entries that a requester may own in this gear.
     limit: u32,
@@ -121,7 +121,8 @@ impl Hooks for Gears {
             to.table_ports(2, owned.len() as u32, entry);
             to.table_ports(1, *entries, requester + 1);
             to.logic("free", Logic::Population { inputs: *entries });
-            // One comparator of the free entries per gear, and one of the entries that the requester owns.
+            // Each gear compares its threshold with the number of free entries. One more comparator checks
+            // the number of entries that the requester owns.
             to.logic("engaged", Logic::Less { width: entry, count: gears.len() as u32 });
             to.logic("limit", Logic::Mux { ways: gears.len() as u32 + 1, width: entry });
             to.logic("is_below", Logic::Less { width: entry, count: 1 });

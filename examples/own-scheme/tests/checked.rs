@@ -49,7 +49,7 @@ fn loads_of_instructions_that_miss_go_past() {
 
 #[test]
 fn reuse_distances_choose_other_victims() {
-    // The default L1 is too large for evictions in small kernels, so the test reduces its number of sets.
+    // Small kernels cause no evictions in the default L1, so the test reduces its number of sets.
     let small = ["l1.sets=2"];
     assert_ne!(l1(&run_checked("bfs", &[], &small)), l1(&run_checked("bfs", &["reuse-distance"], &small)));
     run_checked("bfs", &["reuse-distance", "decoupled"], &small);
@@ -67,7 +67,7 @@ fn neighbors_of_missing_lines_are_prefetched_and_used() {
 
 #[test]
 fn sms_in_turn_change_the_order_of_dram_requests() {
-    // The L2 is too large for many DRAM requests of small kernels, so the test reduces its number of sets.
+    // Small kernels cause too few DRAM requests with the default L2, so the test reduces its number of sets.
     let small = ["l1.sets=2", "l2.sets=4"];
     let cycles = |designs: &[&str]| run_checked("bfs", designs, &small).counters.cycles;
     assert_ne!(cycles(&[]), cycles(&["sm-round-robin"]));
@@ -84,7 +84,8 @@ fn sms_in_turn_are_chosen_as_the_golden_model_says() {
 
 #[test]
 fn gears_stall_sms_and_change_the_run() {
-    // Few entries are contended even in small kernels. The twin of an L1D is part of `--check`.
+    // With few MSHR entries, even small kernels contend for them. `--check` compares the L1D's policy with
+    // its twin.
     let small = ["l1.sets=2", "l2.sets=4", "l2.mshr_entries=8"];
     let [without, with] = [&[][..], &["mshr-gears"]].map(|designs| run_checked("bfs", designs, &small).counters);
     let stalls = |counters: &Counters| counters.totals().l2.stall_cycles(Stall::MshrPolicy);

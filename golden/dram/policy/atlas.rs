@@ -37,9 +37,9 @@ impl Scheme for Config {
     }
 }
 
-/// Reference model of ATLAS. Records the service of each SM, where `None` stands for the L2 itself. To
-/// measure the service, it also records for each request the cycle of the first command that served the
-/// request.
+/// Reference model of ATLAS. Records the service that each SM has received; `None` stands for the L2 itself.
+/// Service is measured from the first command for a request, so the cycle of this command is recorded for
+/// each request.
 #[derive(Clone, Debug)]
 struct Atlas {
     config: Config,

@@ -9,7 +9,7 @@ use super::{Bypass, Contents, Path};
 /// Reference model of the bypass-on-stall scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct BypassOnStall {
-    /// Reservation fails that let a load bypass instead of stalling.
+    /// Kinds of reservation fails on which a load may bypass the cache instead of stalling.
     pub covered: Fails,
 }
 

@@ -50,7 +50,7 @@ pub trait Contents {
     /// Returns the lines of a full set that may be evicted; `None` if the set has a free way.
     fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>>;
 
-    /// Returns the reasons for which the cache would refuse a load now if the miss queue were full.
+    /// Returns the reservation fails that a load would have now with a full miss queue.
     fn refusals(&self, load: &Load) -> Fails;
 }
 

@@ -57,8 +57,8 @@ fn a_protected_line_stays_and_the_load_goes_past() {
     // The test vector of the protecting distance policy (PDP) accesses lines A B C A C, which are numbered 1
     // 2 3 1 3 here.
     assert_eq!([1, 2, 3, 1, 3].map(|line| reach(&mut cache, line)), ["in", "in", "-", "hit", "for 2"]);
-    // Line 1 was last accessed two accesses before the first load of line 4, so it is still protected.
-    // Therefore the first load of line 4 bypasses, and the second load of line 4 evicts line 1.
+    // At the first load of line 4, line 1 was last accessed two accesses ago and is still protected, so the
+    // load bypasses. At the second load of line 4, the protection has ended, and line 1 is evicted.
     assert_eq!([4, 4].map(|line| reach(&mut cache, line)), ["-", "for 1"]);
 }
 
@@ -319,7 +319,7 @@ fn lines_leave_by_their_last_hint_and_then_by_their_last_use() {
     };
     let fills = [(1, Eviction::Last), (2, Eviction::Normal), (3, Eviction::First), (4, Eviction::First)];
     assert_eq!(fills.map(|(line, eviction)| load(line, eviction)), [None; 4]);
-    // A load without a hint takes the hint of line 3 back.
+    // A load without a hint cancels the hint that line 3 is to be evicted first.
     assert_eq!(load(3, Eviction::Normal), None);
     let evicted = [5, 6, 7].map(|line| load(line, Eviction::Last));
     assert_eq!(evicted, [Some(4), Some(2), Some(3)]);
@@ -357,7 +357,8 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         4 => (line.clone(), any::<u32>(), 0usize..=8)
             .prop_map(|(line, waiter, queue_used)| Event::Load { load: Load::of(line), waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
-            // Lines with numbers of 6 and above are local, and the others global, so that no line is both.
+            // Stores go to global memory for lines 0 to 5, and to local memory for the others, so that no
+            // line is both.
             let space = if line < 6 { Space::Global } else { Space::Local };
             Event::Store { line, parts: Sectors::WHOLE, space, queue_used }
         }),

@@ -30,8 +30,8 @@ pub trait Partition: Debug + Send {
     /// Returns the number of lines of a set that a group may own.
     fn share(&self, group: usize) -> usize;
 
-    /// True if a group with too few lines takes them from groups with too many, instead of having ways of its
-    /// own.
+    /// True if a group that owns too few lines takes lines of groups that own too many; false if each group
+    /// has ways of its own.
     fn takes_lines_of_others(&self) -> bool {
         false
     }
@@ -40,13 +40,13 @@ pub trait Partition: Debug + Send {
     fn on_access(&mut self, _sm: usize, _set: usize, _line: u64) {}
 }
 
-/// Returns the group of each of `sms` SMs. `list` holds them; if it is empty, each of `groups` groups has an
-/// equal share of consecutive SMs.
+/// Returns the group of each of `sms` SMs, as given by `list`. If `list` is empty, each of `groups` groups
+/// has an equal share of consecutive SMs.
 fn groups_of_sms(list: &[usize], groups: usize, sms: usize) -> Vec<usize> {
     if !list.is_empty() {
         return list.to_vec();
     }
-    // Group g begins with the first SM whose number is at least g times the number of SMs per group.
+    // Group g starts at SM number g * sms / groups, rounded up.
     let first = |group: usize| (group * sms).div_ceil(groups);
     (0..groups).flat_map(|group| (first(group)..first(group + 1)).map(move |_| group)).collect()
 }
@@ -60,13 +60,13 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Creates the record of an empty bank.
+    /// Creates the record of owners for an empty bank.
     pub fn new(partition: Box<dyn Partition>) -> Self {
         Self { partition, group_of: BTreeMap::new() }
     }
 
-    /// Returns the lines that an insertion by an SM may replace, in a set of `ways` ways that holds the lines
-    /// `set`. If it takes an empty way, the flag is true.
+    /// Returns the lines of which an insertion by an SM may replace one. The set has `ways` ways and holds
+    /// the lines `set`. The flag is true if the insertion takes an empty way instead.
     pub fn replaceable(&self, sm: usize, set: &[u64], ways: usize) -> (bool, Vec<u64>) {
         let group = self.partition.group(sm);
         let owner = |line: &u64| self.group_of.get(line).copied();
@@ -86,8 +86,8 @@ impl Owners {
         }
     }
 
-    /// Returns the lowest way that a line of an SM may take if no line leaves its set. If groups have ways of
-    /// their own, the groups before that of the SM have the ways below.
+    /// Returns the lowest way that an SM may use for a line that replaces no other. If groups have ways of
+    /// their own, these are numbered in the order of the groups.
     pub fn first_way(&self, sm: usize) -> usize {
         if self.partition.takes_lines_of_others() {
             return 0;

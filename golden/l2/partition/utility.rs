@@ -25,7 +25,7 @@ pub struct Utility {
 #[typetag::deserialize(name = "utility")]
 impl Scheme for Utility {
     fn twin(&self, sms: usize, ways: usize) -> Option<Box<dyn Partition>> {
-        // While nothing is known, the groups get their lines in turn.
+        // Until the first division, the ways of a set are dealt to the groups in turn.
         let shares = (0..self.groups).map(|group| (group..ways).step_by(self.groups).count()).collect();
         Some(Box::new(Monitored {
             config: self.clone(),
@@ -46,16 +46,19 @@ struct Monitored {
     ways: usize,
     group_of: Vec<usize>,
     shares: Vec<usize>,
-    /// Lines that a group would have in a sampled set if it had the cache alone, the last used first.
+    /// Lines that a group would have in a sampled set if it had the cache alone, from most to least recently
+    /// used.
     alone: BTreeMap<(usize, usize), Vec<u64>>,
-    /// Hits of each group, by the number of other lines used since the last use of the line.
+    /// Number of hits of each group, by the number of other lines that the group used since it last used the
+    /// line that hit.
     hits: Vec<Vec<u64>>,
     /// Number of accesses since the last division.
     accesses: usize,
 }
 
 impl Monitored {
-    /// Returns the number of hits that each group would have had with each number of lines, from 0 on.
+    /// Returns, for each group, the number of hits that it would have had with 0 lines, 1 line, 2 lines and
+    /// so on.
     fn utilities(&self) -> Vec<Vec<u64>> {
         let sums = |hits: &Vec<u64>| (0..=self.ways).map(|lines| hits[..lines].iter().sum()).collect();
         self.hits.iter().map(sums).collect()
@@ -70,8 +73,8 @@ impl Monitored {
             if left == 0 {
                 return shares;
             }
-            // All groups and numbers of further lines, in ascending order. The first one is taken that no
-            // other one exceeds.
+            // Lists every choice of a group and a number of further lines for it, in ascending order. The
+            // first choice with the largest gain per line is taken.
             let choices: Vec<_> = (0..shares.len())
                 .flat_map(|group| (1..=left).map(move |more| (group, more)))
                 .map(|(group, more)| {
@@ -144,10 +147,11 @@ mod tests {
 
     #[test]
     fn a_group_whose_hits_begin_late_gets_all_the_lines_that_they_need() {
-        // The second group hits only with four lines, but then more often per line. A greedy division, one
-        // line at a time, would not see this.
+        // The second group has hits only with four lines, but then gains more per line than the first group.
+        // A division that considers one line at a time would not see this.
         assert_eq!(divided([&[9, 8, 7, 6, 5], &[0, 0, 0, 100, 0]]), [1, 4]);
-        // With one line less, it is not worth the lines that the first group loses.
+        // Here the first group gains more per line. After it has taken a line, too few are left for the hits
+        // of the second group.
         assert_eq!(divided([&[9, 80, 70, 60, 5], &[0, 0, 0, 100, 0]]), [4, 1]);
     }
 

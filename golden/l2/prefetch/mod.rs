@@ -59,8 +59,8 @@ pub trait Prefetcher: Debug + Send {
     fn clear(&mut self) {}
 }
 
-/// Prefetcher that its paper defines by line numbers alone. Therefore its L1D model, which is notified of
-/// loads, also models it in an L2 bank. It is not notified of writes.
+/// Prefetcher that its paper defines by line numbers alone, so that the model for an L1D can be used for an
+/// L2 bank. That model knows only loads, so it is not notified of the bank's writes.
 #[derive(Debug)]
 struct ByLines(Box<dyn of_loads::Prefetcher>);
 

@@ -22,7 +22,7 @@ const STALLS: u64 = 16_777_215;
 /// Configuration of criticality-aware warp scheduling.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Exponent of the weight of the last instruction in the average cycles per instruction.
+    /// The last instruction has the weight 2^-`decay` in the average number of cycles per instruction.
     pub decay: u32,
     /// True if the warp issued last comes first while it is ready, however critical other warps are.
     pub greedy: bool,

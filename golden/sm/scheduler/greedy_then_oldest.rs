@@ -19,7 +19,7 @@ impl Scheme for Config {
     }
 }
 
-/// Reference model of the scheme: the launched warps.
+/// Reference model of the scheme. Its only state is the launched warps.
 #[derive(Clone, Debug, Default)]
 struct Oldest(Launched);
 

@@ -27,7 +27,7 @@ impl Scheme for Config {
 #[derive(Clone, Debug, Default)]
 struct TwoLevel {
     pool: BTreeSet<u8>,
-    /// Warps outside the pool; the warp that has been in the queue longest is first.
+    /// Queue of the warps outside the pool. The first warp has been in the queue longest.
     queue: Vec<u8>,
     /// Slot of the warp issued last.
     last: u8,

@@ -281,7 +281,7 @@ fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
-        // A constant operand of a packed or 16-bit float type is written as the bits of its register.
+        // A constant operand of a packed or 16-bit float type is given as the bit pattern of its register.
         _ if op.ty.is_packed() || matches!(op.ty, Bf16 | F16) => bits_of(op.ty),
         _ => op.ty,
     }

@@ -227,8 +227,8 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Result registers are read now, while the names that the function declares for them are still
-        // visible.
+        // The function's declarations of the result registers must still be visible when they are looked up
+        // here.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
             if formal.storage == Storage::Reg && formal.ty == Some(Type::Pred) {
@@ -452,8 +452,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function takes the address of a parameter, that is, if it uses the parameter in another way
-/// than as the address of a load or store.
+/// True if the function takes the address of a parameter, that is, if it uses the parameter for anything
+/// other than the address of a load or store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -65,7 +65,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the access of an mbarrier object, whose address is in shared memory or in its generic window.
+    /// Returns the memory access for the address of an mbarrier object, which is in shared memory or in the
+    /// window of shared memory in the generic space.
     fn mbarrier_address(
         &mut self,
         operand: &Operand<'a>,
@@ -128,7 +129,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         // `.noComplete` states that the arrival completes no phase.
         let needs_count = mods.take("noComplete");
-        // `.release` is the default, and `.cta` its scope.
+        // Without modifiers, the arrival has `.release` semantics in the scope `.cta`.
         let is_relaxed = mods.take_one(&[("relaxed", true), ("release", false)]).unwrap_or(false);
         let scope = mods.scope().unwrap_or(Scope::Cta);
         self.operand_count(inst, 2 + usize::from(needs_count)..=3)?;
@@ -145,7 +146,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// Lowers a test, whose result is true if the phase of a state, or the phase with a parity, is complete.
+    /// Lowers a test, whose result is true if a phase is complete: the phase of a given state or, with
+    /// `.parity`, the phase with a given parity.
     fn test_mbarrier(
         &mut self,
         inst: &Instruction<'a>,
@@ -153,7 +155,7 @@ impl<'a> Lowering<'_, 'a> {
         has_hint: bool,
     ) -> Result<Inst, PtxError> {
         let by_parity = mods.take("parity");
-        // `.acquire` is the default, and `.cta` its scope.
+        // Without modifiers, the test has `.acquire` semantics in the scope `.cta`.
         let is_relaxed = mods.take_one(&[("relaxed", true), ("acquire", false)]).unwrap_or(false);
         let scope = mods.scope().unwrap_or(Scope::Cta);
         // The hint of `try_wait` limits the time for which the thread may be suspended.
@@ -193,8 +195,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(test)
     }
 
-    /// Lowers `mbarrier.pending_count.b64 %r1, %rd1;`: the number of pending arrivals in a state, which is
-    /// that before the arrival that returned the state.
+    /// Lowers `mbarrier.pending_count.b64 %r1, %rd1;`: the number of pending arrivals before the arrival that
+    /// returned the given state.
     fn pending_count(&mut self, inst: &Instruction<'a>) -> Result<Inst, PtxError> {
         self.operand_count(inst, 2..=2)?;
         let state = self.lower_half(&inst.operands[1])?;

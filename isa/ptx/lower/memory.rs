@@ -51,7 +51,7 @@ impl<'a> Lowering<'_, 'a> {
                 let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
                 return Err(self.error(inst.span, "this access", message));
             }
-            // The path through the read-only cache is that of other loads, so an eviction priority is kept.
+            // A load with `.nc` takes the same path as other loads, so an eviction priority is kept instead.
             if !matches!(mem.cache, CacheOp::EvictFirst | CacheOp::EvictLast) {
                 mem.cache = CacheOp::Nc;
             }

@@ -185,8 +185,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Returns an instruction that compares two numbers of bytes: the distance of a generic address from the
-    /// start of the file's constants, and the size of these constants.
+    /// Returns an instruction that compares the distance of a generic address from the start of the file's
+    /// constants with the size of these constants, both in bytes.
     fn compare_constant(&mut self, address: Src, cmp: Cmp, dst: Dst) -> Result<Inst, PtxError> {
         self.pending.push((RelocatedOperand::Source(1), Target::Constants));
         let distance = self.part_of(AluFn::Sub, address, 0)?;

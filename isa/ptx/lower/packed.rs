@@ -63,7 +63,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Lowers `cvt.pack.sat.u16.s32 %r1, %r2, %r3;` and `cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4;`. The
-    /// first source becomes the upper element; the bits of the last source move up.
+    /// first source becomes the upper element, the second the lower one. The low bits of the last source
+    /// become the bits above them.
     pub(super) fn cvt_pack(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         const ELEMENTS: [(&str, (u8, bool)); 8] = [
             ("u16", (16, false)),
@@ -79,7 +80,7 @@ impl<'a> Lowering<'_, 'a> {
         let Some((bits, signed)) = element.filter(|_| sat && mods.take("s32")) else {
             return Err(self.refuse_unsupported(inst).with_help(CVT_PACK_HELP));
         };
-        // Only elements of less than 16 bits leave bits for a third source.
+        // Only elements of less than 16 bits leave room for a third source.
         let has_third = mods.take("b32");
         if has_third != (bits < 16) {
             return Err(self.refuse_unsupported(inst).with_help(CVT_PACK_HELP));
@@ -138,7 +139,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         // The first comparison must not overwrite the guard, or an input of the second comparison. Its result
         // is therefore written to a temporary predicate and copied to its destination at the end. If one of
-        // the destinations is the guard, the result for this destination is the one that is copied.
+        // the destinations is the guard, the comparison for this destination is performed first.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;

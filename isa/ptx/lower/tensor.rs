@@ -30,7 +30,7 @@ const FACTORS: [(&str, Factor); 12] = [
     ("f64", Factor::F64),
     ("s4", Factor::S4),
     ("u4", Factor::U4),
-    // The factors of an instruction with `.and.popc` or `.xor.popc`.
+    // Factors of single bits: instructions with `.and.popc` or `.xor.popc`.
     ("b1.and", Factor::B1(BitProduct::And)),
     ("b1.xor", Factor::B1(BitProduct::Xor)),
 ];

@@ -26,8 +26,8 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Minimum share of compute cycles in the sum of compute and memory cycles for a benchmark to be compute
-/// bound. It is also the minimum share of memory cycles for a benchmark to be memory bound.
+/// A benchmark is compute bound if compute cycles are at least this share of all compute and memory cycles,
+/// and memory bound if memory cycles are.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
 /// Minimum fraction of the time in which a bus or network must transfer data to be regarded as busy.
 const BUSY: f64 = 0.5;
@@ -67,8 +67,8 @@ struct BoundInputs {
     /// Number of compute cycles ([`AT_WORK`]) divided by the number of compute and memory cycles ([`AT_WORK`]
     /// and [`AT_MEMORY`]).
     at_work: f64,
-    /// Three fractions of the run time: with transfers on the DRAM data buses, on the request network, and on
-    /// the reply network.
+    /// Three fractions of the run time: in which the DRAM data buses, the request network and the reply
+    /// network transfer data.
     carriers: [f64; 3],
 }
 
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(bound(400, 200, 2000), Bound::Compute);
         assert_eq!(bound(399, 201, 2000), Bound::Balanced);
         assert_eq!(bound(201, 399, 2000), Bound::Balanced);
-        // The DRAM clock is twice as fast as the core clock, so 1000 busy DRAM cycles are exactly half of the
-        // run time.
+        // The run takes 1000 core cycles, which are 2000 DRAM cycles. So 1000 busy DRAM cycles are exactly
+        // half of the run time.
         assert_eq!(bound(199, 401, 1000), Bound::Bandwidth);
         assert_eq!(bound(199, 401, 999), Bound::Latency);
     }

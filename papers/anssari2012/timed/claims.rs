@@ -90,9 +90,8 @@ fn who(done: &SystemRun) -> String {
     )
 }
 
-/// Returns all comparisons. On this page, the statements about the figures are shown but do not count as
-/// evidence. They count on the page with results of the model without timing, because the thesis has no
-/// timing either.
+/// Returns all comparisons. This page only shows the statements about the figures. They are judged on the
+/// page with results of the model without timing, because the thesis has no timing either.
 pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
@@ -130,9 +129,9 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
 fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let counts =
         |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks reduce the DRAM traffic both with and without L2 bypass, so the ratio of the two would be
-    // misleading. Instead, their difference is divided by the traffic of a system without byte masks and
-    // without L2 bypass.
+    // Byte masks reduce the DRAM traffic of both systems, with and without L2 bypass, so the ratio of the two
+    // amounts would be misleading. Instead, the traffic that the bypass adds is divided by that of a system
+    // without byte masks and without L2 bypass.
     let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

@@ -196,8 +196,8 @@ impl Streams {
         (0..self.streams.len()).max_by_key(|at| order(&self.streams[*at])).unwrap_or(0)
     }
 
-    /// Adds to the hardware description: the registers and logic of all streams. `run` adds the registers of
-    /// the current run of prefetches.
+    /// Adds to the hardware description: the registers and logic of all streams. The caller's function `run`
+    /// adds the registers of the current run of prefetches.
     pub fn describe(&self, to: &mut dyn Describe, run: impl FnOnce(&RunShape, &mut dyn Describe)) {
         let Self { config: StreamConfig { streams: count, .. }, streams, run_shape, page_bits } = self;
         let (count, line_bits) = (*count, run_shape.line_bits);

@@ -63,8 +63,8 @@ impl Scheme for AtlasConfig {
     }
 }
 
-/// Width of attained service in bits. At most 64 requests are served at the same time, each for up to 2^30
-/// cycles of the quantum, plus a few cycles before the quantum starts.
+/// Width of attained service in bits. It suffices for 64 requests that are served at the same time, each for
+/// up to 2^30 cycles of the quantum and a few cycles before the quantum.
 const SERVICE_BITS: u32 = 38;
 
 /// Attained service of one requester (an SM or the L2), and its rank.
@@ -184,8 +184,8 @@ impl Hooks for Atlas {
         let (entries, count) = (size.entries, size.requesters);
         let rank_bits = count.ilog2() + 1;
         to.bits("end", *end);
-        // The request queue already lists a register with the same contents, so this mask is not counted as a
-        // register here.
+        // `waiting` is not counted as a register here, because the request queue already lists a register
+        // with the same contents.
         to.probe_sized("waiting", *waiting, entries);
         to.sized("starved", *starved, entries);
         to.sized("begun", *begun, entries);

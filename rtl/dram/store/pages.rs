@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{BURST_BYTES, Page, TABLE, Tables};
 
-/// Saved form of a memory: number of tables, and all pages that exist.
+/// Saved form of a memory: number of second-level tables, and all pages that exist.
 #[derive(Serialize, Deserialize)]
 struct SavedPages<B> {
     tables: usize,

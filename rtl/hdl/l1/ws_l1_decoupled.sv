@@ -107,7 +107,7 @@ module ws_l1_decoupled #(
   end
   wire [F_BITS-1:0] fill_free = free_q[fill_set_i] + F_BITS'(!fill_kept_o);
 
-  // Step 2, port `mode`: turns the original mode on or off.
+  // Step 2, port `mode`: turns the original mode, in which every line is admitted, on or off.
   wire original_2 = mode_valid_i ? mode_original_i : original_q;
   wire admits_all = original_2 || THRESHOLD == 0;
   wire forgets = mode_valid_i && admits_all;
@@ -188,9 +188,8 @@ module ws_l1_decoupled #(
   end
   assign past_o = !has_place && !admits_all && 32'(count) < THRESHOLD;
 
-  // Data way for a miss: a free way, or the least recently used way if none is free. A line must be evicted
-  // in another case too, even if a data way is free: the missed line has no tag, and every tag belongs to a
-  // line in a data way.
+  // Data way for a miss: a free way, or the least recently used way if none is free. Even if a data way is
+  // free, a line must be evicted if the missed line has no tag and every tag belongs to a line in a data way.
   logic [WAYS-1:0]   taken, goable;
   logic [W_BITS-1:0] top, evicted;
   logic [TAGS-1:0]   loser;

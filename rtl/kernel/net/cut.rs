@@ -24,8 +24,7 @@ pub struct Cut {
     pub(super) window: u64,
     /// Number of ticks by which each island may run ahead of the slowest island (its lead).
     pub(super) ahead: Vec<u64>,
-    /// Limits on the number of ticks by which one island may run ahead of another, before it receives newer
-    /// messages from the other island.
+    /// Limits on how far one island may run ahead of another without newer messages from it.
     pub(super) bounds: Vec<Bound>,
     /// Islands that send the message that ends a run, each with the latency of that message in ticks. No
     /// island runs ahead of such an island by more than this latency.
@@ -78,7 +77,7 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // The window is at most half the sum of the delays from one island to another and back.
+    // Upper limit of the window: half the sum of the delays from one island to another and back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();
@@ -144,8 +143,8 @@ impl Sets {
         self.0.insert(other, one);
     }
 
-    /// Numbers the sets of hardware blocks. The sets with links to the most other sets get the lowest
-    /// numbers, because their synchronization points take the longest time.
+    /// Numbers the sets of hardware blocks by the number of other sets to which they have links, in
+    /// descending order, so that the longest synchronization points come first.
     fn number_sets(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();
         let tops: BTreeMap<BlockId, BlockId> = blocks.into_iter().map(|block| (block, self.find(block))).collect();

@@ -31,8 +31,8 @@ pub(super) struct Plan {
     island_of: Vec<Vec<usize>>,
     /// Islands of each link's sender and receiver, indexed by pool and link number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that each execute one synchronization point. In it, the executing island synchronizes with all
-    /// islands of higher numbers to which it has links.
+    /// Islands that execute the synchronization points, one point each: the island exchanges beats and
+    /// credits with all islands of higher numbers to which it has links.
     hosts: Vec<usize>,
 }
 
@@ -326,9 +326,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // `of_last` is the tick that the slowest island has reached, provided that this island is ahead
-            // of the slowest one by its planned lead. If `of_last` is equal for all islands, all islands have
-            // their planned leads.
+            // `of_last` is where the slowest island is if this island leads it by as much as planned. If
+            // `of_last` is equal for all islands, all have their planned leads.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }

@@ -93,8 +93,8 @@ pub struct BlockRange {
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Block number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is
-    /// the same for all blocks of the range.
+    /// Number (modulo 2^64) that must be added to a block's bit position in the 64-slot half to get its
+    /// number within the kind.
     base: usize,
 }
 

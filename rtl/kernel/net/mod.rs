@@ -37,8 +37,8 @@ use super::{
 use islands::Plan;
 use ports::Find;
 
-/// Maximum number of hardware blocks of one kind in a clock domain. It leaves room for a second kind with as
-/// many blocks, so that a core and its load-store unit are in the same domain.
+/// Maximum number of hardware blocks of one kind in a clock domain. A second kind with as many blocks also
+/// fits, so that each core can be in the same domain as its load-store unit.
 pub const MAX_PER_KIND: usize = 60;
 /// Maximum number of hardware blocks in a clock domain of the timing wheels.
 const SEATS: u8 = 128;
@@ -137,7 +137,7 @@ struct Board<L, K> {
     kinds: Vec<K>,
     /// Slots of the hardware blocks in the timing wheel of each clock domain.
     domains: Vec<Vec<BlockRange>>,
-    /// First request of a hardware block that the simulator has not answered yet.
+    /// First request for the simulator's attention that has not been answered yet.
     called: Option<HostCall>,
 }
 
@@ -188,8 +188,7 @@ pub struct Net<L, K> {
     /// Clock period of each domain in ticks.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// Hardware blocks that are the first to receive the message that ends a run, on one of their input
-    /// links.
+    /// Hardware blocks that receive the message that ends a run before any other block does.
     heard_by: Vec<BlockId>,
     /// Plan for running the netlist as islands, computed at first use.
     plan: OnceLock<Option<Arc<Plan>>>,
@@ -313,8 +312,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Completes construction, after all ports are connected: makes the links of each input port adjacent in
-    /// their pool. `heard_by` lists the hardware blocks that are the first to receive the message that ends a
-    /// run.
+    /// their pool. `heard_by` lists the hardware blocks that receive the message that ends a run before any
+    /// other block does.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: impl IntoIterator<Item = (Family<B>, usize)>) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
@@ -525,9 +524,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // This function replaces the default of the trait, so that the compiler generates both variants of the
-    // evaluation (with and without checks) in the crate that declares the netlist. All crates that use this
-    // crate share the two variants.
+    // Overrides the default, which evaluates with checks. The variants with and without checks are thus both
+    // compiled in the crate that declares the netlist, and shared by all crates that use it.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

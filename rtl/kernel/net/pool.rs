@@ -71,8 +71,8 @@ impl<T: Payload> Pool<T> {
         self.0[ports.range()].iter()
     }
 
-    /// Exchanges messages between the two copies of a link that was cut, one in each island. `self` contains
-    /// the sender's copy, `receivers` the receiver's copy.
+    /// Exchanges messages between the two copies of a link from one island to another. `self` contains the
+    /// sender's copy, `receivers` the receiver's copy.
     #[inline(always)]
     pub fn meet(&mut self, receivers: &mut Self, crossing: Crossing, [senders, theirs]: [&mut Simulator; 2]) {
         let Crossing { from, to, .. } = crossing;
@@ -183,8 +183,8 @@ pub trait Links: Default + Send + 'static {
     fn any(&self, pool: usize) -> &dyn AnyPool;
     /// Returns the link pool with number `pool`, for modification.
     fn any_mut(&mut self, pool: usize) -> &mut dyn AnyPool;
-    /// Exchanges messages between the two copies of a link that was cut, one in each island. `self` contains
-    /// the sender's copy, `receivers` the receiver's copy.
+    /// Exchanges messages between the two copies of a link from one island to another. `self` contains the
+    /// sender's copy, `receivers` the receiver's copy.
     fn meet(&mut self, receivers: &mut Self, crossing: Crossing, sims: [&mut Simulator; 2]);
 }
 

@@ -32,7 +32,7 @@ struct Station {
     passed: u32,
     /// Number of forwarded tokens after which the station requests attention from the simulator.
     calls_at: Option<u32>,
-    /// Cycle up to which the cycles that the station slept were last added to its statistics.
+    /// Cycle up to which the station's statistics include the cycles that it slept.
     settled_to: u64,
 }
 
@@ -172,8 +172,8 @@ impl Ring {
         let office = net.add(0, [(vec![("office", None)], Office::default())]);
         let at = |number: usize| (stations[number % 2], number / 2);
         let spec = LinkSpec { depth: 4, latency, credit };
-        // Connects the links of the ring and the links to the office alternately, and the links of the ring
-        // in reverse order. `finish` must therefore sort the links.
+        // Connects the links of the ring in reverse order, alternating with the links to the office, so that
+        // `finish` has to sort them.
         for number in 0..STATIONS {
             let ((from, i), (to, j)) = (at(STATIONS - 1 - number), at((2 * STATIONS - number) % STATIONS));
             net.link(from.at(i, |p| &mut p.to), to.at(j, |p| &mut p.from), ("from", None), spec, &());
@@ -279,7 +279,7 @@ fn a_netlist_may_be_taken_apart_again_and_again() {
     let mut sim = ring.simulator(DIGESTS);
     for end in (1..).map(|i| i * 137) {
         ring.run_apart(&mut sim, end);
-        // Runs three ticks in lockstep before the netlist is split into islands again.
+        // Runs three ticks in lockstep; afterward, `run_apart` splits the netlist into islands again.
         for _ in 0..3 {
             sim.step(&mut ring.net);
         }
@@ -371,10 +371,9 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
-    // First case: no message to the office can end the run. The window is 50 ticks, which is the delay of the
-    // link from the second station. The first station, whose beats take 12 ticks, is in the office's island.
-    // Second case: a message from the first station to the office, which takes 12 ticks, can end the run.
-    // This delay limits the window.
+    // If no message to the office can end the run, the window is 50 ticks: the delay of the link from the
+    // second station. The first station, whose beats take 12 ticks, is in the office's island. If a message
+    // from the first station can end the run, the delay of 12 ticks limits the window.
     assert_eq!(pace(|_, _| false), Some(50));
     assert_eq!(pace(|_, _| true), Some(12));
 }

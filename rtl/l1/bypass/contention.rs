@@ -49,7 +49,7 @@ impl Contention {
     }
 
     /// True if an instruction that touches `lines` lines contends for the L1D while `warps` warps are
-    /// resident: `lines` is at least a warp's share of the cache.
+    /// resident, which means that it touches at least as many lines as a warp's share of the cache.
     #[must_use]
     pub fn contends(&self, lines: u32, warps: Warps) -> bool {
         warps > self.most[lines as usize - 1]

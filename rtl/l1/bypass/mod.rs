@@ -147,8 +147,8 @@ impl BypassConfig {
         self.supports_prefetch() || !self.decides(l1)
     }
 
-    /// Lists, for the dictionary of counters, the counters of all bypass schemes that are linked into the
-    /// program. Each one has its default parameters.
+    /// Lists the counters of all bypass schemes that are linked into the program, for the dictionary of
+    /// counters. The schemes have their default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&CacheGeometry::example("l1")) {
@@ -182,7 +182,7 @@ impl<'a> View<'a> {
         self.cache.tags()
     }
 
-    /// True if the cache has ordinary tags, and the line has no tag.
+    /// True if the line has no tag; always false in a cache with decoupled tags.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
@@ -196,8 +196,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Result of the tag probe of a bypassing load. A scheme that has closed the cache, so that loads bypass it,
-/// still probes and updates the tags.
+/// Result of the tag probe of a bypassing load, by which a scheme that has closed the cache keeps the tags up
+/// to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassProbe {
     /// True if the load would have missed in the cache if it had not bypassed.
@@ -241,8 +241,7 @@ pub trait Hooks: Debug + Send {
         None
     }
 
-    /// From now on, the throttle of the core ends the periods of the scheme, instead of the scheme's own
-    /// timer.
+    /// Makes the throttle of the core end the periods of the scheme, in place of the scheme's own timer.
     fn follow_periods(&mut self) {}
 
     /// Ends a period of the bypass scheme, when the throttle of the core signals the end of the period.
@@ -309,7 +308,7 @@ impl Schemes {
         self.0.iter_mut().for_each(|scheme| scheme.on_lookup(at, load, place, outcome));
     }
 
-    /// Calls [`Hooks::on_bypass`] of every scheme, and combines the results.
+    /// Calls [`Hooks::on_bypass`] of every scheme. A field of the result is true if any scheme sets it.
     pub fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         let mut past = BypassProbe::default();
         for scheme in &mut self.0 {

@@ -15,8 +15,8 @@ use super::{Cache, CacheId, conditions, policy_bit};
 use crate::kernel::AnyEdge;
 
 impl Cache {
-    /// From now on, the throttle of the core ends the periods of the bypass schemes, instead of the schemes'
-    /// own timers.
+    /// Makes the throttle of the core end the periods of the bypass schemes, in place of the schemes' own
+    /// timers.
     pub fn follow_periods(&mut self) {
         self.schemes.follow_periods();
     }

@@ -30,8 +30,8 @@ impl Cache {
         self.mshr_policy.is_some() && self.ask_mshr_policy(load, Some(waiters))
     }
 
-    /// True if the MSHR policy refuses a load: one that would wait in an entry with `waiters` loads, or one
-    /// that would allocate a free entry if `waiters` is `None`.
+    /// True if the MSHR policy refuses a load. If `waiters` is `None`, the load would allocate a free entry;
+    /// otherwise it would merge into an entry in which `waiters` loads already wait.
     #[inline(never)]
     fn ask_mshr_policy(&self, load: &LineAccess, waiters: Option<u8>) -> bool {
         let Some(policy) = &self.mshr_policy else { return false };

@@ -86,9 +86,8 @@ impl Cache {
         };
         let &LineAccess { line, pc, warp, slot, sectors, .. } = request;
         let sectors = if self.sectors.is_some() { sectors } else { WHOLE };
-        // The load has just merged with a line in flight. If the load is now the only waiter in the MSHR
-        // entry, the entry was allocated by a prefetch. An entry allocated by a miss has at least two
-        // waiters: the load that missed, and the load that has just merged.
+        // The load has just merged with a line in flight. If it is the only waiter in the MSHR entry, no load
+        // waited there before, so a prefetch allocated the entry.
         let has_one_waiter = |entry: u16| self.mshr.waiters(entry) == 1;
         let is_late =
             outcome == Outcome::HitPending && self.entries_of(line, sectors).into_iter().flatten().any(has_one_waiter);

@@ -25,8 +25,8 @@ use crate::tracker::ForwardResult;
 struct Needs {
     /// Mask of the sectors that the load touches and that are in flight; the load waits for them.
     waits: u8,
-    /// Mask of the sectors that the load touches and that must be fetched. `entry` is the free MSHR entry
-    /// that will track them.
+    /// Mask of the sectors that the load touches and that must be fetched. The field `entry` is the free MSHR
+    /// entry that will track them.
     absent: u8,
     entry: Option<u16>,
     /// Way that already holds the line of the load, or into which the load fetches the line.
@@ -399,9 +399,8 @@ impl Cache {
         if held.modified {
             return (ForwardResult::Gone, None);
         }
-        // If not all requested sectors are present, the L1D answers that the line is in flight. The sharing
-        // tracker then still lists this L1D, and a later request of another SM may need only sectors that are
-        // present.
+        // If a requested sector is absent, the L1D answers that the line is in flight, so that the sharing
+        // tracker keeps listing this L1D: later requests of other SMs may need only sectors that are present.
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
@@ -409,8 +408,8 @@ impl Cache {
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 
-    /// True if, for each way, the sectors in flight are exactly the sectors that the MSHR entries of the line
-    /// in this way track. Used by tests to check consistency.
+    /// True if the MSHR entries of the line in each way track exactly the sectors that the way records as in
+    /// flight. For consistency checks in tests.
     pub(super) fn has_consistent_sectors(&self) -> bool {
         let Some(store) = &self.sectors else { return true };
         (0..self.data.spec().rows).all(|set_way| {

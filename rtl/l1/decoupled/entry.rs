@@ -105,8 +105,8 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
     row[way].tlru = 0;
 }
 
-/// Ages the tags of a set: subtracts `steps` from the reference counts of all tags except the tags at the
-/// positions `concerned`.
+/// Ages the tags of a set: subtracts `steps` from all reference counts, except those of the tags at the
+/// positions in `concerned`.
 pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {

@@ -37,8 +37,8 @@ pub(super) struct Changes {
     pub left: bool,
     /// True if the miss queue sent an entry to the network.
     pub sent: bool,
-    /// True if the L2 recalled a line. A refused miss can now be allocated in the invalidated way. In that
-    /// case, it needs no miss-queue entry for the writeback of a modified line.
+    /// True if the L2 recalled a line. A refused miss can now be allocated in the invalidated way, and then
+    /// needs no miss-queue entry for the writeback of a victim.
     pub recalled: bool,
 }
 
@@ -67,9 +67,9 @@ impl Lsu {
         })
     }
 
-    /// Selects the request queue that provides the head, applies a new L1D mode, and lets the L1D's bypass
-    /// schemes decide whether the head bypasses. Returns true if the head is still in the first of its two
-    /// probe cycles.
+    /// Prepares step 4 of an LSU cycle: applies a new L1D mode, selects the queue that provides the head
+    /// request, and determines whether the head bypasses. Returns true if the head is still in the first of
+    /// its two probe cycles.
     #[inline(never)]
     pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut impl AnyEdge) -> bool {
         if let Some(duel) = duel {
@@ -104,7 +104,7 @@ impl Lsu {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
-        // An MSHR policy may decide differently when a load leaves an entry or when an entry becomes free.
+        // When a load leaves an entry or an entry becomes free, an MSHR policy may accept the request.
         let decides = self.constants.limits_mshr && (changes.left || changes.freed);
         let again = !has_room && !decides && !changes.recalled && changes.filled != Some(place);
         if again && self.observed.watch.is_some() {

@@ -84,7 +84,8 @@ impl Lsu {
         }
     }
 
-    /// Returns the hint for the sharing tracker that a request from the miss queue carries.
+    /// Returns the hint in the request of a miss-queue entry, which tells the sharing tracker what the L1D
+    /// does with the line.
     #[inline(never)]
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {

@@ -28,9 +28,9 @@ impl Lsu {
         if is_awake { Sleep::Next } else { self.next_choice().map_or(Sleep::UntilEvent, Sleep::At) }
     }
 
-    /// True if one of two changes may happen at the next edge. The selection of another queue may make
-    /// another request the head request. Or the head request may switch between cache and bypass, because a
-    /// full miss queue has sent an entry, which can remove a reason to bypass.
+    /// True if, at the next edge, another queue may provide the head request, or the head request may change
+    /// between cache and bypass. The latter is possible when the miss queue has sent an entry, because a full
+    /// miss queue can be a reason to bypass.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
         self.constants.chooses && (sent || self.queue.head_may_change())

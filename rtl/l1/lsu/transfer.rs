@@ -41,8 +41,8 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                // Marks the cache as ready only if a load waits for the line. If a prefetch requested the
-                // line, it is possible that no load waits for it.
+                // After the fill, the cache has bytes to deliver only if a load waits for the line. If a
+                // prefetch requested the line, there may be no such load.
                 self.derived.ready |= u64::from(self.caches[cache as usize].has_ready()) << cache as u8;
                 if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));

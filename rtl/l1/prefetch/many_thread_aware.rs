@@ -29,8 +29,9 @@ use super::{
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
-/// Number of warps that must find the same stride before the stride is promoted. Also the number of times
-/// that the same distance between warps must occur before the distance is used for prefetching.
+/// Number of warps that must find the same stride before it becomes the stride of the instruction in all
+/// warps (promotion). A distance between warps must also be found this many times in a row before it is used
+/// for prefetching.
 const NEEDED: u8 = 3;
 /// Width in bits of a counter from 0 to [`NEEDED`].
 const COUNT_BITS: u32 = 2;
@@ -123,7 +124,7 @@ struct BetweenEntry {
     valid: bool,
     #[payload(width = shape.pc_bits)]
     pc: u32,
-    /// Warp slot of the last load of the instruction. The field `line` is the line that this load requested.
+    /// Warp slot of the instruction's last load, whose line is in the field `line`.
     #[payload(width = WARP_BITS)]
     warp: u8,
     #[payload(width = shape.line_bits)]
@@ -186,8 +187,8 @@ impl ManyThread {
         self.run = Run::new(line, line.wrapping_add_signed(step), step, self.config.degree);
     }
 
-    /// Trains the distance between the lines of two warps in neighboring slots. Returns the distance if it
-    /// was found often enough.
+    /// Updates the distance between the lines of two warps in neighboring slots. Returns the distance if it
+    /// has been found often enough.
     fn train_between(
         &mut self,
         at: &Edge<'_>,
@@ -210,8 +211,8 @@ impl ManyThread {
         (new.count == NEEDED).then_some(new.stride)
     }
 
-    /// Trains the stride of an instruction in one warp. If the new stride equals the previous stride, returns
-    /// `(stride, first)`; `first` is true if the stride has repeated for the first time.
+    /// Updates the stride of an instruction in one warp. If the stride repeats, returns `(stride, first)`;
+    /// `first` is true at its first repetition.
     fn train_warp(&mut self, at: &Edge<'_>, load: &DemandLoad) -> Option<(u64, bool)> {
         let &DemandLoad { pc, warp, line, .. } = load;
         let row = row_of(load, self.config.warp_entries);

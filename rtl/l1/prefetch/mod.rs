@@ -60,8 +60,8 @@ pub struct PrefetchPlace<'a> {
     pub page_bits: u32,
 }
 
-/// Properties of an ordinary L1D. The program creates a prefetcher with them when it only needs to know the
-/// properties of that prefetcher.
+/// Properties of an ordinary L1D. A prefetcher created with them never prefetches: it only tells whether its
+/// scheme has hardware, and lists its counters.
 const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 };
 
 /// Configuration of a prefetcher. In the configuration file, its parameters are keys of `l1.prefetch`, next
@@ -105,8 +105,8 @@ impl PrefetchConfig {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
-    /// program. Each one has its default parameters.
+    /// Lists the counters of all prefetchers that are linked into the program, for the dictionary of
+    /// counters. The prefetchers have their default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {

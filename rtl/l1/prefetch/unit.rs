@@ -202,7 +202,7 @@ impl Prefetcher {
         self.queued -= 1;
     }
 
-    /// Records that a line is allocated in a way: the line of a prefetch if `prefetches` is true, otherwise a
+    /// Records that a way is allocated: to the line of a prefetch if `prefetches` is true, otherwise to a
     /// line that a load requested.
     pub fn claim(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), prefetches: bool) {
         let was_unused = self.unused.read_cell(at, set, way).0;

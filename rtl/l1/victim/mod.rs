@@ -117,8 +117,8 @@ impl VictimConfig {
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
 
-    /// Lists, for the dictionary of counters, the counters of all victim-cache policies that are linked into
-    /// the program. Each one has its default parameters.
+    /// Lists the counters of all victim-cache policies that are linked into the program, for the dictionary
+    /// of counters. The policies have their default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware() {

@@ -143,7 +143,7 @@ impl Core {
     pub fn join(&self, set: u32, tag: u64) -> u64 {
         // Every index function is an XOR of bits of the line number. The set index is therefore the XOR of
         // two terms: one depends only on the tag, the other only on the low bits of the line number. XORing
-        // the set index with the first term yields the second.
+        // the set index with the term of the tag leaves the other term, which gives the low bits.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -479,8 +479,8 @@ impl Core {
         order.describe(to);
         if let Some(partition) = partition {
             partition.describe(to);
-            // The ways that the requester may use restrict both the search for an empty way and the choice of
-            // a victim.
+            // Logic that restricts the search for an empty way and the choice of a victim to the ways that
+            // the requester may use.
             to.logic("allowed", Logic::Gates { count: 2 * self.config.ways });
         }
         to.array("data", data);
@@ -502,10 +502,9 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // Lines are interleaved over the partitions in runs of consecutive lines, and a hash may select the
-        // partition of a run. Even so, the number of a run within its partition is the global run number
-        // divided by the number of partitions. A divider therefore suffices to compute line numbers within
-        // the bank.
+        // Lines are interleaved over the partitions in runs of consecutive lines. Even if a hash selects the
+        // partition of a run, the number of the run within its partition is the global run number divided by
+        // the number of partitions. A divider therefore suffices to compute line numbers within the bank.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);

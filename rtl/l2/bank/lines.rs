@@ -45,7 +45,7 @@ pub struct BankAccess<'a> {
 }
 
 impl<'a> BankAccess<'a> {
-    /// Returns the access to the bytes of its line (read, write or atomic) that a request performs after its
+    /// Returns the access that `request` performs on the bytes of its line (read, write or atomic) after its
     /// tag lookup.
     #[inline(always)]
     pub fn from_request(request: &'a Request) -> Self {
@@ -54,7 +54,7 @@ impl<'a> BankAccess<'a> {
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Returns the access to line `line` that `waiter`, an access that waits in an MSHR entry, performs.
+    /// Returns the access that `waiter`, which waits in an MSHR entry, performs on line `line`.
     #[inline(always)]
     pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
         let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data, stamps } = waiter;

@@ -47,8 +47,8 @@ impl L2Bypass {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists, for the dictionary of counters, the counters of all bypass policies that are linked into the
-    /// program. Each one has its default parameters.
+    /// Lists the counters of all bypass policies that are linked into the program, for the dictionary of
+    /// counters. The policies have their default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for hooks in Self::linked().iter().filter_map(Self::watched_hooks) {
             hooks.counters(to);

@@ -136,7 +136,7 @@ fn a_prefetch_leaves_without_a_waiter_unless_an_access_merges_before_its_turn() 
         mshr.arrive(&Edge::new(tick, tick, &mut wake), entry, burst);
     }
     assert!(mshr.is_ready() && mshr.waiter(&Edge::new(5, 5, &mut wake)).is_none());
-    // An access may merge before and after the last burst has arrived.
+    // An access may merge with a prefetch before or after the last burst has arrived.
     mshr.merge(&Edge::new(5, 5, &mut wake), (1, 0b11), &request(10));
     assert_eq!(mshr.pop_prefetch().map(|freed| (freed.line, freed.way)), Some((77, 0)));
     assert_eq!((mshr.find(77), mshr.is_ready(), mshr.pop_prefetch().is_none()), (None, false, true));

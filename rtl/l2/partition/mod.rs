@@ -89,8 +89,8 @@ impl L2Partition {
         self.hardware(bank).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists, for the dictionary of counters, the counters of all partitions that are linked into the
-    /// program. Each one has its default parameters.
+    /// Lists the counters of all partitions that are linked into the program, each with its default
+    /// parameters, for the dictionary of counters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         let bank = BankInfo { path: "", sets: 64, ways: 16, tag_bits: 20, sms: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&bank)) {
@@ -117,7 +117,7 @@ pub struct Access {
     pub set: u32,
     /// Tag of the line.
     pub tag: u64,
-    /// True if no way of the bank was allocated to the line.
+    /// True if the line was absent: no way of the bank was allocated to it.
     pub missed: bool,
 }
 
@@ -132,14 +132,15 @@ pub trait Hooks: Debug + Send {
     /// Returns the ways of set `set` in which a miss of SM `sm` may choose its victim: at least one.
     fn ways(&self, sm: u8, set: u32) -> WayMask;
 
-    /// Called when a line that SM `sm` requested takes the set and way `place`, one of [`Self::ways`].
+    /// Called when a line that SM `sm` requested is inserted into the set and way `place`; the way is one of
+    /// [`Self::ways`].
     fn on_insert(&mut self, _at: &Edge<'_>, _sm: u8, _place: (u32, u32)) {}
 
     /// Called when a request was served, or was accepted by an MSHR entry or the bypass buffer.
     fn on_access(&mut self, _at: &Edge<'_>, _access: &Access) {}
 
-    /// Returns the next cycle in which the ways of a requester may change without an access; `None` if there
-    /// is no such cycle.
+    /// Returns the next cycle in which the set of ways that a requester may use can change without an access;
+    /// `None` if there is no such cycle.
     fn next_choice(&self) -> Option<u64> {
         None
     }
@@ -163,12 +164,12 @@ fn group_of(list: &[u32], groups: u32, sm: u32, sms: u32) -> u32 {
     list.get(sm as usize).copied().unwrap_or(equal as u32)
 }
 
-/// Checks the list `sms` of the group of each SM, for `groups` groups.
+/// Checks the list `sms`, which holds the group of each SM, given the number `groups` of groups.
 fn validate_groups(sms: &[u32], groups: u64, bank: &BankInfo<'_>, rules: &mut Rules) {
     if sms.is_empty() {
         return;
     }
-    // No group beyond the number of SMs has an SM, however many groups there are.
+    // With more groups than SMs, some group has no SM. Checked first, because `groups` may be huge.
     let has_all = groups <= sms.len() as u64 && (0..groups).all(|group| sms.iter().any(|&of| u64::from(of) == group));
     rules.expect(
         sms.len() == bank.sms as usize && has_all && sms.iter().all(|&group| u64::from(group) < groups),

@@ -68,9 +68,9 @@ use crate::kernel::{
 
 /// Maximum number of groups of SMs. Each group costs a monitor in each bank.
 pub const MAX_GROUPS: usize = 8;
-/// Largest length of a period in accesses, which fits a counter of 24 bits.
+/// Maximum number of accesses in a period: the largest value of a 24-bit counter.
 const MAX_PERIOD: u64 = (1 << 24) - 1;
-/// Largest width in bits of a sum of counters of hits.
+/// Width in bits that holds even the largest sum of hit counters.
 const GAIN_BITS: u32 = bits_of::<u32>() + 5;
 
 /// Configuration of utility-based cache partitioning.
@@ -122,7 +122,8 @@ impl Scheme for UtilityConfig {
     }
 }
 
-/// Tag of a line that a group would have if it had the whole bank. The payload shape is the width of a tag.
+/// Auxiliary tag: the tag of a line that the bank would hold if the group had all ways to itself. The payload
+/// shape is the width of a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct AuxiliaryTag {
@@ -164,7 +165,7 @@ pub struct UtilityCounters {
     pub ways: [u64; MAX_GROUPS],
 }
 
-/// Number of ways of each group; 0 from the number of groups on.
+/// Number of ways of each group, by group number; elements without a group are 0.
 type Allocation = [u8; MAX_GROUPS];
 
 /// Hardware of utility-based cache partitioning in one bank.
@@ -173,18 +174,18 @@ struct Utility {
     groups: u32,
     ways: u32,
     period: u32,
-    /// log2 of the distance of two sampled sets.
+    /// log2 of the distance between two sampled sets.
     spacing_log2: u32,
     /// log2 of the number of sampled sets.
     samples_log2: u32,
-    /// Group of each SM, which are constants.
+    /// Group of each SM; constant.
     group_of: Vec<u8>,
     owners: Array<Owner>,
     /// Auxiliary tags: a row for each sampled set of each group.
     tags: Array<AuxiliaryTag>,
     /// LRU stacks of the auxiliary tags.
     stacks: Array<Recency>,
-    /// A row for each group, with a counter for each stack position.
+    /// Hit counters: a row for each group, with a counter for each LRU stack position.
     hits: Array<HitCount>,
     allocation: Allocation,
     /// Accesses in the current period.
@@ -277,7 +278,8 @@ fn look_ahead<'a>(groups: u32, ways: u32, hits: impl Fn(u32) -> &'a [HitCount]) 
     (0..groups as usize).for_each(|group| allocation[group] = 1);
     let mut balance = ways - groups;
     while balance > 0 {
-        // Highest marginal utility up to now: hits gained, number of ways, group.
+        // The best choice so far, with the highest marginal utility: hits gained, number of further ways,
+        // group.
         let mut best: Option<(u64, u32, u32)> = None;
         for group in 0..groups {
             let mut gain = 0;
@@ -320,7 +322,7 @@ impl Hooks for Utility {
 
     fn on_insert(&mut self, at: &Edge<'_>, sm: u8, (set, way): (u32, u32)) {
         let group = self.group_of(sm);
-        // The read with which `ways` determined the way.
+        // Counts the read of the owners that `ways` used to select the way.
         self.owners.take_reads(at, 1);
         let old = self.owners.row(set)[way as usize];
         self.counters.taken += u64::from(old.valid && old.group != group);
@@ -354,7 +356,7 @@ impl Hooks for Utility {
                     to.sized("allocation", allocation[group as usize].into(), count_bits);
                     to.logic("is_own", Logic::Comparator { width: group_bits, count: ways });
                     to.logic("owned", Logic::Population { inputs: ways });
-                    // Compares the number of lines owned with the allocation, for less and for more.
+                    // Two comparators: the group owns fewer lines than its allocation, or it owns more.
                     to.logic("limit", Logic::Less { width: count_bits, count: 2 });
                 });
             }
@@ -370,8 +372,8 @@ impl Hooks for Utility {
                 to.logic("period", Logic::Counter { width: width_for(period) });
             });
             to.part("lookahead", |to| {
-                // One candidate at a time: its hits are summed, and compared with the best one by cross
-                // multiplication.
+                // Evaluates one candidate at a time: sums its hits, and compares its hits per way with those
+                // of the best candidate by cross multiplication.
                 to.logic("hits", Logic::Mux { ways: groups * ways, width: bits_of::<u32>() });
                 to.logic("gain", Logic::Adder { width: GAIN_BITS });
                 for _ in 0..2 {
@@ -406,11 +408,11 @@ mod tests {
 
     #[test]
     fn ways_go_where_they_gain_most_hits_per_way_also_beyond_ways_that_gain_none() {
-        // The second group needs five ways for its first hits, 90 / 4 per further way.
+        // The second group gets its first hits with its fifth way: it gains 90 / 4 hits per further way.
         let late = [0, 0, 0, 0, 90, 0, 0, 0];
         assert_eq!(allocation([[50, 20, 20, 20, 20, 20, 20, 20], late], 8), [3, 5]);
         assert_eq!(allocation([[50, 23, 23, 23, 23, 23, 23, 23], late], 8), [7, 1]);
-        // Only three further ways are left, so the hits of the second group are out of reach.
+        // Only three further ways can be allocated, so the second group cannot reach its hits.
         assert_eq!(allocation([[50, 5, 5, 0, 0, 0, 0, 0], late], 5), [3, 2]);
     }
 
@@ -418,7 +420,7 @@ mod tests {
     fn groups_without_hits_keep_a_way_and_share_those_that_gain_nothing() {
         assert_eq!(allocation([[0; 8], [9, 9, 9, 9, 9, 9, 9, 9], [0; 8]], 8), [1, 6, 1]);
         assert_eq!(allocation([[0; 8], [9, 1, 0, 0, 0, 0, 0, 0], [0; 8]], 8), [3, 3, 2]);
-        // Saturated counters do not overflow.
+        // Sums of saturated counters do not overflow.
         assert_eq!(allocation([[u32::MAX; 8], [u32::MAX; 8]], 8), [7, 1]);
     }
 

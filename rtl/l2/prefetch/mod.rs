@@ -113,8 +113,8 @@ impl L2Prefetch {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
-    /// program. Each one has its default parameters.
+    /// Lists the counters of all prefetchers that are linked into the program, each with its default
+    /// parameters, for the dictionary of counters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {

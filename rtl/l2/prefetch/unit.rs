@@ -125,8 +125,8 @@ impl Prefetcher {
             rows: sets,
             columns: ways,
             // When a line is filled, its flag is read. When an access or a prefetch uses a way, the flag of
-            // the way is read and written. If it allocates the way for a new line, the flag that it reads is
-            // still that of the evicted line.
+            // the way is read and written. An access or a prefetch that allocates the way for a new line
+            // reads the flag of the evicted line.
             reads: 2,
             writes: 1,
             collide: Collide::New,

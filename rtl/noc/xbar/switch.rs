@@ -193,8 +193,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
 /// Events of one clock edge that determine the next edge at which the crossbar must be evaluated.
 struct Outcome<M> {
     wake: u64,
-    /// Mask of the inputs at which the header of a packet arrives in this cycle, and the packet becomes the
-    /// head of the input buffer.
+    /// Mask of the inputs at which the header of a packet arrives in this cycle and the packet at once
+    /// becomes the head of the input buffer.
     entered: M,
     /// Mask of the inputs whose link has a packet that must wait: the input buffer has no room until another
     /// packet of the input is granted an output.

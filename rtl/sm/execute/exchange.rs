@@ -16,8 +16,8 @@ use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 
 impl SmCore {
-    /// Executes an exchange between lanes, or stops the core if lanes are missing, of the member mask or of a
-    /// matrix.
+    /// Executes an exchange between lanes. Stops the core if a matrix instruction lacks a lane of the warp,
+    /// or another exchange a lane of the member mask.
     #[inline(never)]
     pub(in crate::sm) fn exchange(
         &mut self,

@@ -83,8 +83,8 @@ impl Iterator for RetiringResults {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// One-bit mask for testing whether the result bus has room in a cycle. A calendar entry has one byte per
-    /// result of its cycle. The bit is the top bit of the last byte that the width of the bus permits. It is
+    /// Bit of a calendar entry that shows whether the result bus has room in the entry's cycle. An entry has
+    /// one byte per result. The bit is the top bit of the last byte that the width of the bus permits. It is
     /// 1 while this byte is unused (0xff), and 0 once the byte holds the index of a result.
     room: u64,
     /// For each pipe and scheduler, first cycle in which the pipe accepts an instruction of the scheduler.

@@ -92,7 +92,7 @@ impl SmCore {
     }
 
     /// Subtracts one beat from the outstanding beats of a warp, after the reply to this beat. `count` is the
-    /// method of `Warps` that does this: one for load beats, another for store beats.
+    /// method of `Warps` that subtracts it: one method is for load beats, another for store beats.
     pub(in crate::sm) fn count_reply(
         &mut self,
         at: &impl AnyEdge,
@@ -104,8 +104,8 @@ impl SmCore {
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
-    /// Writes the elements that one beat of a load returns to their registers. The elements can have any size
-    /// and number. Returns the registers written.
+    /// Writes the part of a load that one beat carries to the destination registers. The elements of the load
+    /// can have any size and number. Returns the registers written.
     #[inline(never)]
     fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, reply: &WarpReply) -> RegMask {
         let (bytes, part) = (mem.ty.bytes(), Part::of(reply));

@@ -95,7 +95,8 @@ pub struct WatchedFetch {
 /// Activity of an instruction cache at one clock edge: first a fill, then a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FetchWatch {
-    /// Filled line: its address, the address of the evicted line if any, and its bytes.
+    /// Fill: address of the filled line, address of the evicted line if there is one, and bytes of the filled
+    /// line.
     pub fill: Option<(u64, Option<u64>, [u8; LINE_BYTES])>,
     /// Fetch of a warp; `None` if no warp fetched.
     pub fetch: Option<WatchedFetch>,

@@ -179,7 +179,7 @@ impl SmCore {
     }
 
     /// Selects an instruction among the warps of the mask `open`, as [`Self::choose`] does. Called if the
-    /// first warp in scheduling order cannot issue, or if few machines have the rule of the scheduler.
+    /// first warp in scheduling order cannot issue, or if the scheduler has a rare rule.
     #[inline(never)]
     pub(in crate::sm) fn choose_other<'l>(
         &self,

@@ -101,19 +101,19 @@ impl Ages {
     }
 }
 
-/// Scheme that ranks warps, with what the scheduler reports to it.
+/// Scheme that ranks warps, with the outcome of the latest cycles, which is reported to the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ranking {
     hooks: Box<dyn Hooks>,
-    /// Outcome of the cycle reported last. Not a register: a scheme that counts stall cycles lists its own
-    /// counters.
+    /// Outcome of the cycle reported last. No hardware register: a scheme that counts stall cycles has its
+    /// own counters.
     outcome: StallReason,
     /// First of the consecutive cycles that have had this outcome.
     since: u64,
 }
 
-/// Rule that determines which ready warp issues. It is an [`Order`] whose hooks, if any, lie in the
-/// scheduler's [`Ranking`], so that the rule is one byte that every issue reads.
+/// Rule that determines which ready warp issues. Corresponds to an [`Order`], but contains no hooks: those of
+/// a ranking scheme are in the scheduler's [`Ranking`]. Every issue reads the rule, so it is only one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Rule {
     GreedyThenOldest,
@@ -204,8 +204,8 @@ impl Scheduler {
     }
 
     /// Returns the same warp as [`Self::pick`] for the rules of most machines; `None` for a rule that
-    /// `pick_rarely` implements. A call of that function in the inlined path of issue would cost every issue
-    /// some registers of the host.
+    /// `pick_rarely` implements. If this inlined function called `pick_rarely`, the compiler would reserve
+    /// registers of the host for the call at every issue.
     #[must_use]
     #[inline(always)]
     pub fn pick_simply(&self, ready: u64, ages: &Ages) -> Option<u8> {

@@ -140,8 +140,8 @@ impl Scoreboard {
                 });
             }
         });
-        // Gates set (reserve) and clear (release) each bit of the two register sets. Further gates compare
-        // each bit with the registers of the head instruction (waits).
+        // The gates of `reserve` set and those of `release` clear each bit of the two register sets. Those of
+        // `waits` compare each bit with the registers of the head instruction.
         let bits = REGISTERS * warps;
         to.logic("of_warp", Logic::Decoder { outputs: 3 * warps });
         to.logic("reserve", Logic::Gates { count: 2 * 2 * bits });

@@ -108,8 +108,8 @@ impl Counted for StallCycles {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Outcome to which the last cycle was charged. While the core sleeps, the stall reason to which all
-    /// cycles of the sleep are charged.
+    /// Outcome to which the last cycle was charged; while the core sleeps, the stall reason to which each
+    /// cycle of the sleep is charged.
     now: StallReason,
     /// Warp and pc of the instruction issued last.
     issue: (u8, u32),

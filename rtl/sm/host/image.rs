@@ -217,8 +217,8 @@ impl KernelImage {
         &self.program
     }
 
-    /// Returns a 16-bit hash of the kernel name, which represents the address of the entry point. Hardware
-    /// that keeps state per kernel distinguishes kernels by this hash.
+    /// Returns a 16-bit hash of the kernel name. Hardware that keeps state per kernel distinguishes kernels
+    /// by this hash, which takes the place of the entry point's address.
     #[must_use]
     pub fn key(&self) -> u16 {
         let hash = self

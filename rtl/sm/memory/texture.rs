@@ -143,7 +143,7 @@ impl SmCore {
         self.serve(warp, whole, mask)
     }
 
-    /// Writes the texel components that one beat of a texture fetch returns to their registers.
+    /// Writes the texel components that one beat carries to the destination registers of the texture fetch.
     #[inline(never)]
     pub(in crate::sm) fn write_texels(
         &mut self,

@@ -70,14 +70,14 @@ impl Scheme for CawsConfig {
     }
 }
 
-/// Prediction for one warp.
+/// Data from which the criticality of one warp is predicted.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Warp {
     /// Number of instructions from the warp's next instruction to the end of the program.
     remaining: u16,
     /// Average cycles per instruction, in units of 1/16 cycle.
     cpi: u16,
-    /// Number of cycles between the issues of the warp.
+    /// Number of cycles in which the warp waited between its issues.
     stalls: u24,
     /// Cycle in which the warp was issued last, or launched.
     last: u64,

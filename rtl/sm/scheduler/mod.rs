@@ -97,8 +97,8 @@ impl<S: Scheme + 'static> From<S> for SchedulerConfig {
 }
 
 impl SchedulerConfig {
-    /// Creates the rule by which one scheduler selects warps. If the scheme ranks warps, it is put into a
-    /// wrapper that records each call of a hook.
+    /// Creates the rule by which one scheduler selects warps. The hooks of a scheme that ranks warps are put
+    /// into a wrapper that records each call.
     #[must_use]
     pub fn watch(&self, place: &SchedulerPlace<'_>) -> Order {
         match self.order(place) {

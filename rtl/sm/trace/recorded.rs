@@ -172,8 +172,8 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
     TracedInstruction { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
-/// Returns the PTX instruction by which the model represents a traced instruction. It occupies the same pipe
-/// for the same time and uses the same registers as the traced instruction.
+/// Returns the PTX instruction by which the model represents a traced instruction. The PTX instruction
+/// occupies the same pipe for the same time, and uses the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
         Class::Tensor if has_tensor => Op::Tensor(tensor::recorded_step(tensor::multiplications_of(&opcode.text))),

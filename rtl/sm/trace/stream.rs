@@ -180,9 +180,9 @@ impl Streams {
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Records a reply to a load instruction that has `beats` beats. The reply belongs to a load in flight of
-    /// this instruction, whose addresses `fits` must accept. Returns true if the reply completes the load,
-    /// and `None` if there is no such load.
+    /// Records a reply to a load instruction that has `beats` beats. Attributes the reply to a load in flight
+    /// of this instruction for whose lane addresses `fits` returns true. Returns true if the reply completes
+    /// this load, and `None` if there is no such load.
     pub fn on_reply(
         &mut self,
         warp: u8,

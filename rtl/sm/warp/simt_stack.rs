@@ -355,8 +355,8 @@ mod tests {
 
     #[test]
     fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
-        // Each branch splits off the lowest remaining lane. It has a reconvergence point of its own, so it
-        // adds two entries.
+        // Each branch splits off the lowest remaining lane. Each branch has a reconvergence point of its own,
+        // so it adds two entries.
         for lanes in [32, 64] {
             let all = u64::MAX >> (64 - lanes);
             run_wide(lanes, all, &mut |s, cycle| {

@@ -51,7 +51,7 @@ const MAX_WARPS: usize = 64;
 /// Score of a warp, 18 bits.
 type Score = u18;
 
-/// Score of a warp, and its counts since its launch.
+/// Score of a warp, and its counts of lost-locality events (`hits` in the victim tags) and of instructions.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Share {
     hits: u32,
@@ -224,7 +224,8 @@ impl Hooks for Scores {
 fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
     let width = |most: u32| u32::BITS - most.leading_zeros();
     let (score, count) = (bits_of::<Score>(), width(warps));
-    // Widths in bits of the sums over all warps, and of the factor by which the hits are multiplied.
+    // Widths in bits of the sums over all warps, and of the factor by which the lost-locality events are
+    // multiplied.
     let all = u32::BITS + count;
     let weight = width(config.k * config.base_score * warps);
     for _ in 0..warps {

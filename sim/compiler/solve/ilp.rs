@@ -11,8 +11,8 @@ use crate::graph::Graph;
 /// Maximum number of branch-and-bound nodes before the search gives up. A node limit, unlike a time limit,
 /// makes every run give the same answer.
 const MAX_NODES: u64 = 20_000;
-/// Maximum number of loads in a connected component that [`settle`] leaves undecided, for which the search is
-/// started. With more loads, solving the linear relaxation alone takes minutes.
+/// Maximum number of loads in a connected component of the loads that [`settle`] leaves undecided. The search
+/// of a larger component is not started, because solving its linear relaxation alone takes minutes.
 const MAX_LOADS: usize = 64;
 
 /// Reason why integer programming found no proven optimum.

@@ -58,7 +58,7 @@ impl fmt::Display for Method {
 pub struct Choice {
     /// For each load, true if it is cached.
     pub cached: Vec<bool>,
-    /// Bytes of L2 traffic saved, according to the graph.
+    /// L2 traffic in bytes that the decisions save, as predicted by the graph.
     pub value: f64,
 }
 

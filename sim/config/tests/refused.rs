@@ -994,8 +994,9 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // Values of timing parameters that are accepted. Some exceed the sum of other parameters, but only
-    // because each parameter is rounded to cycles separately. The others contradict no parameter.
+    // Values of timing parameters that must be accepted. Some exceed a sum of other parameters, but only
+    // because each parameter is rounded to cycles separately. The other values are consistent with all
+    // parameters.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");

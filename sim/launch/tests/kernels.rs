@@ -10,7 +10,7 @@ use isa::types::Type;
 use super::super::{KernelShape, LaunchFile, ParameterShape, Repeat};
 use crate::kernels::{list_folder, sizes};
 
-/// Returns the paths of all launch files in all problem sizes.
+/// Returns the paths of all launch files, with one path for each problem size.
 fn launch_files() -> Vec<PathBuf> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
     let folders = list_folder(&kernels).unwrap().into_iter().filter(|folder| folder.is_dir());

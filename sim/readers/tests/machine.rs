@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// Width of the word's data in bits, which the description of a word needs.
+    /// `Shape` is the width of the data in bits, which `fields` needs to describe a word.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;

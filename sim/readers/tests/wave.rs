@@ -250,8 +250,8 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // If cycles were kept in memory, the first entry is skipped, because it contains the values from
-            // the last change before these cycles.
+            // If cycles were kept in memory, the first change of the signal is skipped, because it holds
+            // the value from before these cycles.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
                 // The time of a clock edge may have been rounded down to a picosecond, so one picosecond is
                 // added.

@@ -204,8 +204,8 @@ impl Bench for Unit {
         self.dut.describe(self.config.queue_entries, self.config.banks(), to);
     }
 
-    /// Returns the number of constant register bits. The next refresh is always due at a multiple of the
-    /// refresh interval, so the lowest bits of that cycle number are constant.
+    /// Returns the number of register bits that are always 0. The cycle of the next refresh is a multiple
+    /// of the refresh interval, so it ends in at least as many zero bits as the interval.
     fn constant_bits(&self) -> u64 {
         self.config.timing.refi.trailing_zeros().into()
     }

@@ -138,8 +138,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request that the coalescer offers in this cycle. If the receiver does not accept it, the request is
-        // taken from a copy of the Rust model, so that the model itself keeps its state.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept the request, a
+        // copy of the Rust model emits it, so that the state of the model itself does not change.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {

@@ -75,7 +75,8 @@ struct Unit {
     recalls: bool,
     dut: Mshr,
     golden: twin::Mshr<u32>,
-    /// Location (set and way) of every tracked line. For a line that is no longer tracked, its last location.
+    /// Location (set and way) of every tracked line. A line that is no longer tracked keeps the location
+    /// that it had last.
     places: BTreeMap<u64, u32>,
     /// Accepted loads. The index of a load in this list identifies it in the golden model.
     waiters: Vec<Waiter>,
@@ -233,8 +234,8 @@ impl Unit {
         self.golden.alloc(line, Sectors::WHOLE, number);
     }
 
-    /// Returns a random location (set and way) that no line in flight will fill. It may be that of a line
-    /// already filled whose loads have not read it yet.
+    /// Returns a random location (set and way) that no line in flight will fill. The location may belong to
+    /// a line that has been filled but not yet read by the loads that wait for it.
     fn free_place(&mut self) -> u32 {
         loop {
             let place = self.random.below((2 * self.entries).into()) as u32;

@@ -230,8 +230,8 @@ impl Bench for Unit {
             self.key = key;
         }
         // Generates random reports for the next cycle. A report comes from a core that has not reported in
-        // this round, or it is late. A late report belongs to the other kind of round, and the coordinator
-        // must ignore it.
+        // this round, or it is late: it belongs to the other kind of round (sampling or not), and the
+        // coordinator must ignore it.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;

@@ -75,9 +75,9 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // Numbers of instructions of three kinds. `at` counts those that touch as many lines as a warp's share of
-    // the cache has, and `below` those that touch one line fewer. `others` counts those that are exempt from
-    // the contention test.
+    // Numbers of instructions: `at` counts those that touch exactly as many lines as a warp's share of the
+    // cache, `below` those that touch one line fewer, and `others` those that are exempt from the contention
+    // test.
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];

@@ -6,7 +6,7 @@ fn mutants(text: &str) -> Vec<String> {
     found.iter().map(|m| format!("{}: {} -> {}", m.operator.name(), m.original, m.mutated)).collect()
 }
 
-/// Returns the mutants of the body of a function whose return type has no replacement values.
+/// Returns the mutants inside a function body. The return type of the function has no replacement values.
 fn inside(body: &str) -> Vec<String> {
     let all = mutants(&format!("fn f(&self) -> Kind {{ {body} }}"));
     all.into_iter().filter(|mutant| !mutant.starts_with("function")).collect()
@@ -59,8 +59,8 @@ fn functions_return_at_once() {
     assert_eq!(function("fn f() -> u32 { g() }"), ["0", "1"]);
     assert_eq!(function("fn f() -> Option<u32> { g() }"), ["None"]);
     assert_eq!(function("fn f() { g(); h(); }"), ["()"]);
-    // The only statement of the function already has a mutant that deletes it, so there is no mutant that
-    // returns at once.
+    // Deleting the only statement of a function has the same effect as returning at once, so there is no
+    // mutant that returns at once.
     assert_eq!(function("fn f() { g(); }"), [""; 0]);
     assert_eq!(function("fn f() -> Kind { g() }"), [""; 0]);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::operators::find;
 
-/// Returns the text with all its mutants inserted. The switch of mutant n is shortened to `ON(n)`.
+/// Returns the text with all its mutants inserted. For brevity, the switch of mutant n is written as `ON(n)`.
 fn woven(text: &str) -> String {
     let mutants = find(text).unwrap().mutants;
     let numbered: Vec<_> = (1..).zip(&mutants).collect();

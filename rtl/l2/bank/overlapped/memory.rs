@@ -247,7 +247,8 @@ impl Overlapped {
         let is_full = dram_req.is_full();
         let is_done = memory.on_burst_sent(write_back, bursts, sent);
         core.stats.writebacks += u64::from(is_done && write_back);
-        // The next transfer may use another DRAM channel, which may have room.
+        // After the last burst of a transfer, the next transfer may use another DRAM channel, which may have
+        // room.
         is_full && (!is_done || core.place.channels.num_partitions == 1)
     }
 }

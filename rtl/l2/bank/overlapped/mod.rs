@@ -73,8 +73,8 @@ pub(super) struct Overlapped {
     masks: Option<Box<Array<PresentBytes>>>,
     pieces: BurstMap,
     memory: ToMemory,
-    /// Reason why the oldest request stalled at its last lookup. Cycles in which a waiter is served instead
-    /// of the request are not lookups.
+    /// Reason why the oldest request stalled at its last lookup. The request is not looked up in cycles in
+    /// which a waiter is served, so the last lookup may be several cycles ago.
     lacking: Option<Stall>,
     /// Bypass policy and bypass buffer; `None` if no miss bypasses the bank.
     passing: Option<Box<BypassBuffer>>,

@@ -106,8 +106,8 @@ impl Overlapped {
         }
     }
 
-    /// Ends the prefetch whose line was complete first and with which no access has merged: its line becomes
-    /// valid, and its MSHR entry becomes free.
+    /// Ends the prefetch whose MSHR entry is at the front of the queue of complete lines, unless an access
+    /// has merged with it: its line becomes valid, and the entry becomes free.
     #[inline(never)]
     pub(super) fn retire_prefetch(&mut self, at: &impl AnyEdge) {
         let Some(entry) = self.core.mshr.pop_prefetch() else { return };

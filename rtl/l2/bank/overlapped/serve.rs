@@ -57,8 +57,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // Serving a waiter can change which resource the oldest request lacks first. A stored stall for
-            // `ReplyQueue` is therefore discarded.
+            // Once a waiter has been served, the first resource that the oldest request lacks may no longer
+            // be `ReplyQueue`, so this stored reason is discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -141,9 +141,9 @@ impl Overlapped {
         }
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A hit checks for room in the reply queue before it checks the port. So if the queue is now
-            // full, the request stalls for another reason. With an atomic buffer, the access may no longer
-            // need the port.
+            // A hit checks for room in the reply queue before it checks the port, so if the queue is now
+            // full, the reason is no longer `Port`. With an atomic buffer, the access may no longer need the
+            // port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
             // With sector fetches, an access that was served after the stall may have written the missing
             // bytes, and then no fetch is needed.
@@ -160,7 +160,7 @@ impl Overlapped {
         }
     }
 
-    /// Merges the oldest request with the fetch of its line that is in flight.
+    /// Merges the oldest request into the MSHR entry of its line, whose fetch is in flight.
     fn wait(&mut self, at: &impl AnyEdge, line: u64, local: u64) -> Result<(), Stall> {
         let core = &self.core;
         let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };

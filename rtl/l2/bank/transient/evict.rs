@@ -176,8 +176,8 @@ impl Transient {
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
             self.finish_memory_step(at, u32::from(who));
-            // The end of this eviction may have enqueued a fetch for a channel that this function has already
-            // passed in this cycle.
+            // The end of this eviction may have enqueued a fetch for a channel whose turn in this cycle is
+            // already over, so a burst may be ready to be sent in the next cycle.
             return true;
         }
         self.evictions.job(channel).is_some()

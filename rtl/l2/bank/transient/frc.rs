@@ -182,8 +182,8 @@ impl Frc {
         self.used == 0
     }
 
-    /// Returns the number of an FRC (fetch and replacement cache) entry: the entry in FRC way `way` of the
-    /// FRC set to which set `set` of the L2 bank maps.
+    /// Returns the number of the FRC entry in way `way` of the FRC set to which set `set` of the L2 bank maps
+    /// (FRC: fetch and replacement cache).
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way
@@ -207,8 +207,8 @@ impl Frc {
         &mut self.entries[entry as usize].leaving
     }
 
-    /// Returns the number of entries of the FRC (fetch and replacement cache), and the number of ways per set
-    /// of the L2 bank.
+    /// Returns `(entries, ways)`: the number of entries of the FRC (fetch and replacement cache), and the
+    /// number of ways per set of the L2 bank.
     #[must_use]
     pub fn sizes(&self) -> (u32, u32) {
         (self.entries.len() as u32, self.shape.bank_ways)

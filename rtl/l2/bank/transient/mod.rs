@@ -165,9 +165,9 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access. Returns two results. The first is true if a waiter
-    /// of a complete line was served, and the second is true if a request whose lookup is complete was served
-    /// or deferred. If a waiter or a request stalled instead, its result is the stall reason as an error.
+    /// Accepts a burst from memory and serves one access. Returns two results: one for a waiter of a complete
+    /// line, and one for a request whose lookup is complete. Each is true if that access was served (or
+    /// deferred, in the case of a request), and the stall reason as an error if it stalled.
     #[inline(always)]
     fn access(
         &mut self,
@@ -191,8 +191,8 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Returns a stall as an error if a lookup is complete in this cycle. Used if another access occupies the
-    /// data port, so that the looked-up request cannot be served.
+    /// Returns a stall for the data port, as an error, if a lookup is complete in this cycle. Called if a
+    /// swap or another access occupies the port, so that the looked-up request cannot be served.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }

@@ -149,7 +149,7 @@ impl Transient {
         }
     }
 
-    /// Merges the current request with the fetch of its line that is in flight.
+    /// Merges the current request into the MSHR entry of its line, whose fetch is in flight.
     fn join_waiters(&mut self, at: &impl AnyEdge, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
         let Self { core, pending, .. } = self;
         if !core.mshr.has_room(entry) {
@@ -260,9 +260,8 @@ impl Transient {
         Ok(kind)
     }
 
-    /// Records that the L1 of SM `sm` has a copy of the line that it read. If the line is being evicted, the
-    /// copy is not recorded: the FRC (fetch and replacement cache) does not change the state of the coherence
-    /// protocol (candel2018 section 4).
+    /// Records that the L1 of SM `sm` has a copy of the line that it read, unless the line is being evicted:
+    /// reads of such lines do not change the state of the coherence protocol (candel2018 section 4).
     fn note_copy(&mut self, at: &impl AnyEdge, (set, way): LinePlace, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {

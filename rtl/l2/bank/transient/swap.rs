@@ -41,8 +41,8 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap between the FRC (fetch and replacement cache) and a way occupies the data memories in
-    /// this cycle. In the last such cycle, also completes the swap.
+    /// Completes the swap in progress, if this is its last cycle. Returns true if a swap between the FRC
+    /// (fetch and replacement cache) and a way occupies the data memories in this cycle.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {

@@ -68,8 +68,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let khairy2015 = CcwsConfig::KHAIRY2015;
         let (warps, config) = match size {
-            // The score that a lost-locality event gives is below the base score, or so little above the base
-            // score that it soon falls back to it.
+            // With this small `k`, the score that a lost-locality event gives to a warp is below the base
+            // score, or so little above it that it soon falls back to the base score.
             Size::Small => (3, CcwsConfig { base_score: 50, k: 40, ..khairy2015 }),
             Size::Fermi => (48, khairy2015),
             Size::Synthesised => (6, khairy2015),

@@ -22,9 +22,8 @@ fn frc(sets: u32, ways: u32) -> Frc {
 
 const CLEAN: Tag = Tag { tag: 3, state: LineState::Valid };
 
-/// Returns a small FRC (fetch and replacement cache) after the first `steps` of three steps: allocation, fill
-/// and swap. The steps use entry 0, for the line with tag 9 in set 5. After them, the function `then` was
-/// called.
+/// Returns a small FRC (fetch and replacement cache) after the first `steps` of three steps and a call of
+/// `then`. The steps are the allocation, fill and swap of entry 0, for the line with tag 9 in set 5.
 fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
     let (mut wake, mut frc) = (Wake::new(&[1]), frc(1, 4));
     if steps > 0 {
