@@ -84,7 +84,8 @@ mod tests {
     use crate::config::{Request, ResolvedMachine};
 
     fn lockstep(sets: &[&str]) -> LineLockstep {
-        let sets = [&["l2.sets=1", "l2.ways=2"], sets].concat().into_iter().map(str::to_owned).collect();
+        let ways = if sets.iter().any(|set| set.starts_with("l2.ways=")) { &[][..] } else { &["l2.ways=2"] };
+        let sets = [&["l2.sets=1"], ways, sets].concat().into_iter().map(str::to_owned).collect();
         let request = Request { machine: "fermi".to_owned(), designs: vec![], sets };
         LineLockstep::new(&ResolvedMachine::new(&request).unwrap().config.l2, 15).unwrap()
     }

@@ -180,7 +180,8 @@ impl Draw {
         self.one_of("sm.warp_lanes", &[32, 32, 64]);
         self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
-        self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
+        // A CTA of `leukocyte` needs 19,200 registers.
+        self.one_of("sm.registers", &[20_480, 32_768, 65_536]);
         // Randomly selects the number of schedulers. With sub-cores, the schedulers divide the register banks
         // and the collectors among them.
         let usual = if self.is_volta { 2 } else { 1 };

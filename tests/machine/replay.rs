@@ -673,11 +673,12 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
         let program = Setup::default().passes(&launch(&kernel, "small")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
         // The replay of the trace may take less or more time than the program. It takes less time for
-        // divisions and roots: the trace has one instruction for each of them, but SASS has several. It takes
-        // more time for vectors: in a trace, an instruction that reads one register of a vector waits for the
-        // whole vector.
+        // divisions and roots: the trace has one instruction for each of them, but SASS has several. `rope`,
+        // which divides integers for each pair of numbers, takes 0.853 of the time. A replay takes more time
+        // for vectors: in a trace, an instruction that reads one register of a vector waits for the whole
+        // vector.
         let part = trace.cycles as f64 / program.cycles as f64;
-        assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
+        assert!((0.85..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);
         if RACING.contains(&&*kernel) {
             let AccessCounts { lines, atomics, warp_instructions, per_pipe, .. } = program;

@@ -86,12 +86,12 @@ fn sms_in_turn_are_chosen_as_the_golden_model_says() {
 fn gears_stall_sms_and_change_the_run() {
     // With few MSHR entries, even small kernels contend for them. `--check` compares the L1D's policy with
     // its twin.
-    let small = ["l1.sets=2", "l2.sets=4", "l2.mshr_entries=8"];
+    let small = ["l1.sets=2", "l2.sets=4", "l2.mshr_entries=4"];
     let [without, with] = [&[][..], &["mshr-gears"]].map(|designs| run_checked("bfs", designs, &small).counters);
     let stalls = |counters: &Counters| counters.totals().l2.stall_cycles(Stall::MshrPolicy);
     assert_eq!(stalls(&without), 0);
     assert!(stalls(&with) > 0 && with.cycles != without.cycles, "{} stalls", stalls(&with));
-    let l1 = ["l1.sets=2", "l1.mshr_entries=8", "l1.mshr_policy.kind=mshr-gears"];
+    let l1 = ["l1.sets=2", "l1.mshr_entries=12", "l1.mshr_policy.kind=mshr-gears"];
     let fails = run_checked("bfs", &["neighbor"], &l1).counters.totals().l1.fails[Fail::MshrPolicy as usize];
     assert!(fails > 0);
 }

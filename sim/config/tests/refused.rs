@@ -75,7 +75,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the kind \
              is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, mshr_policy, \
-             miss_queue, fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
+             miss_queue, fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, hints, organisation, \
              prefetch, victim, decoupled, dueling, mrpb, prefetch_limits",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
