@@ -628,6 +628,9 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
         ("nc.L1::no_allocate", CacheOp::Nc),
         ("L1::evict_unchanged", CacheOp::Default),
         ("cs", CacheOp::Cs),
+        ("cs.nc", CacheOp::Cs),
+        ("cg.nc", CacheOp::Cg),
+        ("ca.nc", CacheOp::Nc),
     ] {
         let found = op(&format!("ld.global.{modifiers}.f32 %f1, [%rd1];"));
         assert!(matches!(found, Op::Load(m) if m.cache == cache), "{modifiers}: {found:?}");

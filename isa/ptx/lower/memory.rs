@@ -51,8 +51,9 @@ impl<'a> Lowering<'_, 'a> {
                 let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
                 return Err(self.error(inst.span, "this access", message));
             }
-            // A load with `.nc` takes the same path as other loads, so an eviction priority is kept instead.
-            if !matches!(mem.cache, CacheOp::EvictFirst | CacheOp::EvictLast) {
+            // A load with `.nc` takes the same path as other loads. So any other cache operator, and an
+            // eviction priority, is kept instead.
+            if matches!(mem.cache, CacheOp::Default | CacheOp::Ca) {
                 mem.cache = CacheOp::Nc;
             }
         }
