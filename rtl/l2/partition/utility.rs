@@ -53,7 +53,9 @@
 //! | `on_access` | in  | access       | after `on_insert` of the same access                             |
 //!
 //! No deadlock: if all ways of a set are owned and a group owns fewer than its allocation, another group owns
-//! more than its own, since the allocations add up to the number of ways. So `ways` is never empty.
+//! more than its own, since the allocations add up to the number of ways. So `ways` is never empty. The
+//! lines of all these ways may be in flight. Then the miss stalls with `line_alloc` until a fill makes one of
+//! them evictable.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/partition.rs`.
