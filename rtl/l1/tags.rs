@@ -342,8 +342,8 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Ranks of different lines differ, so only invalid ways can have equal keys. Of several invalid ways,
-        // the lowest is selected.
+        // The way with the highest rank is selected. An invalid way counts as having a higher rank than any
+        // line. Of ways with equal ranks, such as several invalid ways, the lowest is selected.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
