@@ -152,7 +152,8 @@ pub enum Function {
 pub struct By {
     /// Number of index bits, 0 to 12.
     pub bits: u32,
-    /// Parameter that is passed to the index function; it comes from the configuration of the policy.
+    /// Parameter of the index function, from the configuration of the index scheme. Its meaning depends on
+    /// the function.
     pub key: u64,
     /// Index function: maps a line number, the number of index bits and the parameter `key` to a set number.
     pub set: fn(line: u64, bits: u32, key: u64) -> usize,

@@ -188,7 +188,7 @@ impl Tree {
     }
 }
 
-/// Builder that describes the scopes and signals of a tree in one pass.
+/// Builds a tree of scopes and signals in one pass.
 #[derive(Debug)]
 pub struct TreeBuilder {
     tree: Tree,
@@ -272,7 +272,8 @@ impl TreeBuilder {
         }
     }
 
-    /// Returns the current scope. Panics if the name of the new signal or scope breaks the rules for names.
+    /// Returns the current scope, to which the caller will add a signal or scope with this name. Panics if
+    /// the name breaks the rules for names.
     fn claim(&mut self, name: &str) -> ScopeId {
         let scope = *self.open.last().expect("the root is open until finish");
         assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));

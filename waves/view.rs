@@ -110,7 +110,7 @@ pub enum ViewError {
     /// No built-in view has the requested name.
     #[error("no view is called `{name}`; did you mean `{nearest}`?")]
     Unknown {
-        /// Name that was requested.
+        /// Requested view name, which no built-in view has.
         name: String,
         /// Name of the built-in view that is most similar to the requested name.
         nearest: &'static str,

@@ -1,4 +1,4 @@
-//! Finds the source lines of load instructions in PTX files.
+//! Finds the text of a line of a PTX file, and the line of the CUDA source from which it was compiled.
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ pub(super) struct Code {
     /// Number of 32-bit rows and of 64-bit rows that hold registers. Rows of constants and special registers
     /// follow them.
     pub(super) register_rows: [usize; 2],
-    /// Special registers that the program uses, with their slots.
+    /// Special registers that the program uses, each with the register row that holds its value.
     pub(super) specials: Vec<(Special, Slot)>,
     /// Number of different operands in the program: registers, predicates, constants and special registers.
     pub(super) places: usize,

@@ -83,9 +83,11 @@ impl LineSets {
         self.insert_by(0, line, may_go)
     }
 
-    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the requester's group
-    /// already owns as many of its lines as the partition permits. Then only lines of this group may be
-    /// replaced.
+    /// Inserts a line for a requester. In a partitioned set, [`Owners::replaceable`] says whether the line
+    /// takes an empty way, and otherwise which lines may be replaced. If groups have ways of their own, the
+    /// set counts as full if the requester's group owns as many of its lines as its share. Then only lines of
+    /// this group may be replaced. If groups take lines of others, the set is full if it has no empty way.
+    /// Then the line replaces one of a group that owns too many lines, or one of the requester's group.
     ///
     /// # Errors
     /// Returns the same error as [`Self::insert`].

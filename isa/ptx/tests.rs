@@ -628,6 +628,9 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
         ("nc.L1::no_allocate", CacheOp::Nc),
         ("L1::evict_unchanged", CacheOp::Default),
         ("cs", CacheOp::Cs),
+        ("cs.nc", CacheOp::Cs),
+        ("cg.nc", CacheOp::Cg),
+        ("ca.nc", CacheOp::Nc),
     ] {
         let found = op(&format!("ld.global.{modifiers}.f32 %f1, [%rd1];"));
         assert!(matches!(found, Op::Load(m) if m.cache == cache), "{modifiers}: {found:?}");
@@ -666,6 +669,16 @@ fn forms_that_ptx_does_not_have_are_refused() {
         ("ld.global.f16 %rs1, [%rd1];", "`ld` with `.f16`, expected a type"),
         ("st.shared.f16 [%rd1], %rs1;", "`st` with `.f16`, expected a type"),
         ("ld.shared.nc.u32 %r1, [%rd1];", "`.nc` on `.shared`, expected `.global`"),
+        ("ld.global.cs.L1::evict_last.u32 %r1, [%rd1];", "`.cs` with `.L1::evict_last`, expected only one of the two"),
+        (
+            "ld.global.L1::no_allocate.ca.nc.u32 %r1, [%rd1];",
+            "`.ca` with `.L1::no_allocate`, expected only one of the two",
+        ),
+        (
+            "st.global.wt.L2::evict_first.u32 [%rd1], %r1;",
+            "`.wt` with `.L2::evict_first`, expected only one of the two",
+        ),
+        ("ld.global.L1::evict_last.L1::evict_first.u32 %r1, [%rd1];", "`.L1::evict_first` is not supported on `ld`"),
         ("fma.f32 %f1, %f2, %f3, %f4;", "`fma` needs a rounding mode"),
         ("fma.ftz.f16 %rs1, %rs2, %rs3, %rs4;", "`fma` needs a rounding mode"),
         ("tanh.approx.ftz.f32 %f1, %f2;", "`.ftz` is not supported on `tanh`"),
@@ -683,6 +696,14 @@ fn forms_that_ptx_does_not_have_are_refused() {
         "mad.f32 %f1, %f2, %f3, %f4;",
         "atom.global.exch.b32 _, [%rd1], %r1;",
         "ld.global.nc.u32 %r1, [%rd1];",
+        "ld.global.L1::evict_last.u32 %r1, [%rd1];",
+        "ld.global.nc.L1::no_allocate.L2::256B.u32 %r1, [%rd1];",
+        "ld.global.nc.L1::evict_last.L2::evict_last.L2::128B.u32 %r1, [%rd1];",
+        "ld.volatile.global.L1::no_allocate.u32 %r1, [%rd1];",
+        "ld.global.cg.nc.L2::128B.u32 %r1, [%rd1];",
+        "ld.global.cs.L2::cache_hint.u32 %r1, [%rd1], %rd2;",
+        "st.global.L1::no_allocate.L2::evict_first.u32 [%rd1], %r1;",
+        "st.global.cs.u32 [%rd1], %r1;",
         "cp.async.ca.shared.global [%r2], [%rd1], 4, 0;",
         "cp.async.cg.shared.global [%r2], [%rd1], 16, %r1;",
         "mov.u64 %rd1, %clock64;",

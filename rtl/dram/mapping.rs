@@ -76,8 +76,9 @@ impl<const N: usize> Gather<N> {
     }
 }
 
-/// Address mapping of a channel: bit matrices that map a burst address to its row, bank and column. Each is
-/// stored as its diagonals.
+/// Address mapping of a channel: bit matrices that map a burst address to its row, bank and column. Each
+/// matrix is stored as a list of diagonals, so that its product with an address takes one rotation, one AND
+/// and one XOR per diagonal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,

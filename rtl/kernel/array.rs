@@ -464,7 +464,7 @@ impl<T: Payload> Array<T> {
     }
 
     /// Checks that modifying an entry conflicts with no other access in this cycle. Returns what the old
-    /// value contributes to the digest, for the call of `watch_write` after the modification.
+    /// value contributes to the digest. The caller must pass it to `watch_write` after the modification.
     #[inline(always)]
     fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
         self.check_write_conflict(at, row);

@@ -251,9 +251,10 @@ impl Tags {
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The selection key of a way has the eviction priority and the rank in its upper half, and the
-        // inverted way number in its lower half. So among ways with equal priority and rank, the lowest way
-        // is selected.
+        // The way with the highest selection key is the victim. The upper half of a key is
+        // `priority << 8 | rank`, where the code of the eviction priority is higher the earlier its lines are
+        // evicted. So among ways of equal priority, the highest rank wins. The lower half is the inverted way
+        // number: the lowest way wins, but only among ways of equal rank, such as invalid ways.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
             // An invalid way is selected before any valid way, whatever the ranks. Reserved ways are skipped.
@@ -341,8 +342,8 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Ranks of different lines differ, so only invalid ways can have equal keys. Of several invalid ways,
-        // the lowest is selected.
+        // The way with the highest rank is selected. An invalid way counts as having a higher rank than any
+        // line. Of ways with equal ranks, such as several invalid ways, the lowest is selected.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();

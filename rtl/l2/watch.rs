@@ -1,8 +1,10 @@
 //! # Uses and insertions of lines in an L2 bank
-//! Reports each change of the replacement state of a bank to its checkers. When disabled, it costs the
-//! simulator one branch per access.
+//! Reports each change of the replacement state of a bank to its checkers. In a bank with a partition, it
+//! also reports each access, because a partition may have monitors that count accesses. When disabled, it
+//! costs the simulator one branch per access.
 
-/// Change of the replacement state of a set. Line numbers are numbers within the bank.
+/// Change of the replacement state of a set, or access to a bank with a partition. Line numbers are numbers
+/// within the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvent {
     /// An access used a line whose way was already allocated; the line is present or in flight.
@@ -10,10 +12,10 @@ pub enum LineEvent {
         /// Number of the line within the bank.
         line: u64,
     },
-    /// A request was served or deferred, in a bank with a partition. This event follows all other events of
-    /// the request.
+    /// A request was served or deferred, in a bank with a partition. The monitors of the partition count it.
+    /// This event follows all other events of the request.
     Accessed {
-        /// Number of the line.
+        /// Number of the line within the bank.
         line: u64,
         /// SM that sent the request.
         sm: u8,

@@ -130,8 +130,8 @@ impl Order {
             Self::Lru(recency) => to.array("recency", recency),
             Self::Ranked(order) => {
                 let RankedOrder { ranks, policy } = &**order;
-                // A policy that derives the ranks from its own table stores no ranks, so there is no array to
-                // list.
+                // If the policy derives the ranks from a table of its own, no ranks are stored. The memory
+                // `ranks` is then left out of the description.
                 if ranks.cell_bits() > 0 {
                     to.array("ranks", ranks);
                 }

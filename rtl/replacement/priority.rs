@@ -5,7 +5,9 @@
 //!
 //! PTX calls these modifiers hints, without stating what hardware does with them. The order of the three
 //! classes is that of their names; everything else is chosen here. A tag stores the priority of the last load
-//! of its line in two bits. A store changes no priority, and a prefetched line has the normal one.
+//! of its line in two bits. A store changes no priority, and a prefetched line has the normal one. A load
+//! with `no_allocate` or `evict_unchanged` counts as a load without a hint: its line gets the normal
+//! priority, whatever it had before.
 //!
 //! | instruction                              | priority |
 //! |------------------------------------------|----------|

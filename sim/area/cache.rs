@@ -84,7 +84,7 @@ pub struct Table43 {
     pub dram_bytes_per_access: u32,
     /// Energy of moving one byte by one millimeter, in pJ.
     pub interconnect_pj_per_byte_mm: f64,
-    /// Published caches, one per row of the table.
+    /// Caches that the table lists, one per row.
     pub rows: Vec<PublishedCache>,
     addr_bits: u32,
     state_bits: u32,

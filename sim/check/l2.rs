@@ -1,7 +1,8 @@
 //! # Lockstep check of the lines of an L2 bank against golden models
-//! Replays each use and insertion of a line in the golden models of the replacement policy and of the way
-//! partition, and compares the victims. Only the overlapped flow of the L2 is checked. The transient flow of
-//! candel2018 always uses LRU, and its testbench (`tb/l2/transient.rs`) has a separate golden model.
+//! Replays each use and insertion of a line in the golden models of the replacement policy and of the
+//! partition, and compares the victims. In a bank with a partition, each access is replayed too, because the
+//! monitors of a partition count accesses. Only the overlapped flow of the L2 is checked. The transient flow
+//! of candel2018 always uses LRU, and its testbench (`tb/l2/transient.rs`) has a separate golden model.
 //!
 //! The check covers which lines the bank holds. The data of lines are not compared here: wrong data would
 //! appear in the results of loads. Hits and misses are not compared either, because they follow from the

@@ -2,9 +2,10 @@
 //! Finds the loads of global memory in a PTX text and replaces their cache operators (xie2013 section 3).
 //! Only the operators change: all other bytes, including comments and line ends, stay the same.
 //!
-//! The operator of a plain `ld.global` can be replaced, or added if there is none. Other loads must stay
-//! unchanged, either because the PTX ISA allows no operator on them, or because the program relies on their
-//! order or coherence.
+//! The operator of a plain `ld.global` can be replaced, or added if there is none. A load with `.cs` or `.lu`
+//! goes through the L1. If it is to be cached, it therefore keeps its operator, which also says how soon its
+//! line may be evicted. Other loads must stay unchanged, either because the PTX ISA allows no operator on
+//! them, or because the program relies on their order or coherence.
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operator {
-    /// `.ca`: cached in the L1.
+    /// `.ca`: cached in the L1. A load with `.cs` or `.lu` keeps its operator instead.
     Ca,
     /// `.cg`: bypasses the L1 and is cached in the L2.
     Cg,
@@ -31,8 +32,12 @@ impl fmt::Display for Operator {
     }
 }
 
-/// Cache operators of the PTX ISA that `.ca` or `.cg` can replace.
+/// Cache operators of the PTX ISA that `.cg` can replace.
 const OPERATORS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
+
+/// Cache operators with which a load is cached in the L1, so that `.ca` does not replace them. They also
+/// request an early eviction of the line.
+const CACHED: [&str; 2] = [".cs", ".lu"];
 
 /// Returns the reason why a load with this modifier must keep its cache operator, or `None` if the operator
 /// can be replaced.
@@ -96,7 +101,7 @@ pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
 }
 
 /// Returns the PTX text with the given cache operators, one entry per load. A load whose entry is `None`
-/// stays as it is.
+/// stays as it is, and so does a load with `.cs` or `.lu` whose entry is `.ca`.
 ///
 /// # Errors
 /// Returns an error if the text is not valid PTX, if there is not one entry for each load, or if a load must
@@ -115,6 +120,10 @@ pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String
         if let Some(why) = load.fixed {
             let message = format!("this load cannot be given `{operator}`: {why}");
             return Err(PtxError::new(source, instruction, "stays unchanged", message));
+        }
+        let old = &source.text[start as usize..end as usize];
+        if *operator == Operator::Ca && CACHED.contains(&old) {
+            continue;
         }
         text.push_str(&source.text[copied..start as usize]);
         text.push_str(&operator.to_string());
@@ -180,7 +189,17 @@ mod tests {
                     ld.global.cv.f32 %f1, [%rd1]; ld.global.cg.f32 %f1, [%rd1];";
         let text = rewritten(body, &[CG, CG, CA, CA, None]);
         let operators: Vec<_> = text.split("ld.global").skip(1).map(|rest| &rest[..3]).collect();
-        assert_eq!(operators, [".cg", ".cg", ".ca", ".ca", ".cg"]);
+        assert_eq!(operators, [".cg", ".cg", ".lu", ".ca", ".cg"]);
+    }
+
+    #[test]
+    fn a_load_that_is_evicted_early_keeps_its_operator_unless_it_is_to_bypass_the_l1() {
+        let body = "ld.global.cs.f32 %f1, [%rd1];\nld.global /* a */ .lu.f32 %f2, [%rd1];\nld.global.f32 %f3, [%rd1];";
+        assert_eq!(rewritten(body, &[CA, CA, None]), body);
+        assert_eq!(rewritten(body, &[CA, CA, CA]), body.replace("ld.global.f32", "ld.global.ca.f32"));
+        let bypassing =
+            "ld.global.cg.f32 %f1, [%rd1];\nld.global /* a */ .cg.f32 %f2, [%rd1];\nld.global.f32 %f3, [%rd1];";
+        assert_eq!(rewritten(body, &[CG, CG, None]), bypassing);
     }
 
     #[test]

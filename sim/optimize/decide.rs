@@ -45,7 +45,8 @@ pub struct Solution {
 /// Decision whether the L1 caches a load, with its reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// New cache operator of the load; `None` if the load stays unchanged.
+    /// New cache operator of the load; `None` if the load stays unchanged. With `.ca`, a load with `.cs` or
+    /// `.lu` keeps its operator.
     pub operator: Option<Operator>,
     /// Reason for the decision, as text for the report.
     pub reason: String,

@@ -46,7 +46,8 @@ struct Load<'a> {
     function: &'a str,
     line: u32,
     text: &'a str,
-    /// New cache operator; `null` if the load stays unchanged.
+    /// New cache operator; `null` if the load stays unchanged. With `ca`, a load with `.cs` or `.lu` keeps
+    /// its operator.
     operator: Option<Operator>,
     reason: &'a str,
 }

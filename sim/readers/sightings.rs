@@ -211,7 +211,8 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
             let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
             sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
         }
-        // If the number of the line, program counter or warp is unknown at this time, no interval begins.
+        // A new interval begins if the place holds something whose number is known: the number of the line,
+        // the program counter or the number of the warp.
         here = now.filter(|values| values[0].is_some());
         if let Some(values) = &here {
             let said = place.besides.iter().zip(&values[2..]);

@@ -1,5 +1,5 @@
-//! Runs a launch file without timing, and measures how often and at which reuse distance its lines are reused
-//! ([`golden::untimed::Reuse`]).
+//! Runs the kernels of a launch file without timing, and measures how often and at which reuse distance they
+//! reuse cache lines ([`golden::untimed::Reuse`]).
 
 use std::path::Path;
 

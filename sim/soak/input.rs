@@ -70,7 +70,7 @@ pub struct Sample {
 const SLOWEST: Duration = Duration::from_secs(10);
 /// Limit on the peak memory of the test process in KiB.
 const MAX_MEMORY: u64 = 1 << 20;
-/// Maximum number of problems in one error that the command-line tool shows.
+/// If a file has several problems, the command-line tool shows at most this many of them in its message.
 const SHOWN: usize = 20;
 
 /// Selects additional, more expensive checks of the reader on a mutant (damaged copy of a sample file).

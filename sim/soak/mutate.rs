@@ -10,7 +10,7 @@ use hdl::Random;
 pub(super) const LONGEST: usize = 1 << 18;
 /// Maximum length in bytes of the range that one mutation changes.
 const RANGE: u64 = 64;
-/// Maximum number of times that a mutation repeats a line.
+/// Upper limit, exclusive, of the number of copies of a text line that one mutation inserts.
 const REPEATS: u64 = 400;
 
 /// Minimum number of characters in a line that a mutation makes long. Column numbers at the end of such a

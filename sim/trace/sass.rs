@@ -139,5 +139,60 @@ pub(crate) fn access(
     };
     let is_uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
     let scope = if is_uncached && space == Space::Global { ".STRONG.GPU" } else { "" };
-    format!("{name}{width}{scope}")
+    let is_device = matches!(space, Space::Global | Space::Generic | Space::Local);
+    let is_cached_load = kind == Access::Load && is_device && !is_uncached;
+    // In SASS, the eviction priority stands before the width.
+    let priority = match mem.cache {
+        CacheOp::Cs | CacheOp::Lu | CacheOp::EvictFirst if is_cached_load => ".EF",
+        CacheOp::EvictLast if is_cached_load => ".EL",
+        _ => "",
+    };
+    format!("{name}{priority}{width}{scope}")
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::recorded;
+    use isa::recorded::opcode::{Class, Opcode};
+    use isa::types::Type::{U32, U64};
+
+    use super::*;
+
+    /// Returns the opcode of an access. `volatile` is true for a volatile access.
+    fn opcode_of(kind: Access, (ty, cache, volatile): (Type, CacheOp, bool), space: Space) -> String {
+        let mem = MemOp { space, ty, lanes: 1, cache, volatile, base: None, offset: 0 };
+        access(kind, &mem, space, mem.bytes(), kind == Access::Load, None)
+    }
+
+    #[test]
+    fn a_cached_load_has_its_eviction_priority_which_readers_find() {
+        for (cache, text, read) in [
+            (CacheOp::Cs, "LDG.E.EF.64", CacheOp::EvictFirst),
+            (CacheOp::Lu, "LDG.E.EF.64", CacheOp::EvictFirst),
+            (CacheOp::EvictFirst, "LDG.E.EF.64", CacheOp::EvictFirst),
+            (CacheOp::EvictLast, "LDG.E.EL.64", CacheOp::EvictLast),
+            (CacheOp::Default, "LDG.E.64", CacheOp::Default),
+            (CacheOp::Ca, "LDG.E.64", CacheOp::Default),
+            (CacheOp::Nc, "LDG.E.64", CacheOp::Default),
+            (CacheOp::Cg, "LDG.E.64.STRONG.GPU", CacheOp::Cg),
+        ] {
+            let found = opcode_of(Access::Load, (U64, cache, false), Space::Global);
+            assert_eq!(found, text, "{cache:?}");
+            let opcode = Opcode::new(&found, Class::Load(recorded::Space::Global));
+            assert_eq!((opcode.cache_operator(), opcode.width), (read, 8), "{text}");
+        }
+        assert_eq!(opcode_of(Access::Load, (U32, CacheOp::Cs, false), Space::Local), "LDG.E.EF");
+    }
+
+    #[test]
+    fn other_accesses_have_no_eviction_priority() {
+        for (kind, form, space, text) in [
+            (Access::Load, (U32, CacheOp::Cs, true), Space::Global, "LDG.E.STRONG.GPU"),
+            (Access::Load, (U32, CacheOp::EvictLast, false), Space::Shared, "LDS"),
+            (Access::Load, (U32, CacheOp::EvictLast, false), Space::Const, "LDC"),
+            (Access::Store, (U32, CacheOp::Cs, false), Space::Global, "STG.E"),
+        ] {
+            assert_eq!(opcode_of(kind, form, space), text);
+        }
+    }
 }

@@ -137,7 +137,8 @@ impl Mistake {
         Self { instead_of, is, equivalent: None }
     }
 
-    /// Creates a change of the module's code that does not change its behavior. `why` is the reason.
+    /// Creates an equivalent mutant: a change of the module's code that does not change its behavior. `why`
+    /// explains why the behavior stays the same.
     #[must_use]
     pub const fn equivalent(instead_of: &'static str, is: &'static str, why: &'static str) -> Self {
         Self { instead_of, is, equivalent: Some(why) }

@@ -154,7 +154,7 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
                  {%r20, %r21, %r22, %r23};";
     let m16b1 = "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, \
                  {%r8, %r9}, {%r20, %r21, %r22, %r23};";
-    // Each product starts only when the previous product has its result or has left the tensor pipe. A
+    // Each product adds to the result of the previous product, so the products run one after the other. A
     // product has `steps` steps of four cycles, so each further product adds `4 * steps` cycles.
     for (one, steps) in [(m8, 4), (m16, 8), (m8f64, 16), (m16s4, 16), (m16b1, 16)] {
         let rates = [4, 8].map(|count| cycles(&one.repeat(count + 1), 1) - cycles(&one.repeat(count), 1));

@@ -150,7 +150,8 @@ impl Case {
         self.accesses.saturating_sub(kernel * self.ops).min(self.ops)
     }
 
-    /// Creates the testbench, with the programs of the first kernel.
+    /// Creates the testbench. Each compute unit starts with its random sequence of accesses for the first
+    /// kernel.
     pub fn rig(&self) -> Rig {
         let (setup, lines) = self.setup();
         Rig::new(setup, self.programs(0, lines, 0))

@@ -1,13 +1,19 @@
 //! # Partitions of an L2 bank by lines
 //! A partition divides each set of a bank among groups of SMs. A group owns the lines that its SMs have
-//! inserted, up to a number of lines per set. A line belongs to its group until it is evicted, even if SMs of
-//! other groups use it. When a group owns its maximum number of lines of a set, an insertion replaces one of
-//! these.
+//! inserted. A line belongs to its group until it is evicted, even if SMs of other groups use it. Each group
+//! has a share: a number of lines per set. There are two kinds of partitions:
 //!
-//! These rules have the same effect as way partitioning with a constant number of ways per group: each group
-//! inserts only into its own ways, so lines of one group never replace lines of another. The model counts
-//! lines and has no ways. Only [`Owners::first_way`] refers to ways, for replacement policies whose papers
-//! use way numbers. Ways are assigned to the groups in ascending order of group number.
+//! - Each group has ways of its own. It never owns more lines of a set than its share. If it owns as many, an
+//!   insertion replaces one of these; otherwise it replaces none. So lines of one group never replace lines
+//!   of another. This has the same effect as way partitioning with a constant number of ways per group.
+//! - Groups take lines of others ([`Partition::takes_lines_of_others`]). Any group may insert a line into a
+//!   set with an empty way. In a full set, a group that owns fewer lines than its share replaces a line of a
+//!   group that owns more than its own share. Otherwise it replaces one of its own lines. Shares may change,
+//!   so a group may own more lines than its share.
+//!
+//! The model counts lines and has no ways. Only [`Owners::first_way`] refers to ways, for replacement
+//! policies whose papers use way numbers. If groups have ways of their own, these are assigned to the groups
+//! in ascending order of group number.
 
 automod::dir!(pub "l2/partition");
 
@@ -27,7 +33,8 @@ pub trait Partition: Debug + Send {
     /// Returns the number of the group to which an SM belongs.
     fn group(&self, sm: usize) -> usize;
 
-    /// Returns the number of lines of a set that a group may own.
+    /// Returns the share of a group. If each group has ways of its own, this is the number of lines of a set
+    /// that the group may own. Otherwise a group may own more, until other groups take lines of it.
     fn share(&self, group: usize) -> usize;
 
     /// True if a group that owns too few lines takes lines of groups that own too many; false if each group

@@ -149,7 +149,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(AluOp::new(f, ty))
     }
 
-    /// Lowers `set.lt.u32.f32 %r1, %f1, %f2;`: the result is all ones, or 1.0, if the comparison is true.
+    /// Lowers `set`, such as `set.lt.u32.f32 %r1, %f1, %f2;`. If the comparison is true, the result is all
+    /// ones, or 1.0 if its type is a floating-point type. Otherwise it is 0.
     pub(super) fn set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         if is_packed(inst) {
             return self.set_packed(inst, mods);

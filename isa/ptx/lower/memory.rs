@@ -12,22 +12,21 @@ use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
-/// Eviction priorities of the L1, which take the place of the cache operator.
-const PRIORITIES: &[(&str, CacheOp)] =
-    &[("L1::evict_first", CacheOp::EvictFirst), ("L1::evict_last", CacheOp::EvictLast)];
-
-/// Modifiers for cache eviction and prefetching that are only hints; the model ignores them.
-const HINTS: &[&str] = &[
-    "L1::evict_normal",
-    "L1::evict_unchanged",
-    "L1::no_allocate",
-    "L2::evict_normal",
-    "L2::evict_first",
-    "L2::evict_last",
-    "L2::64B",
-    "L2::128B",
-    "L2::256B",
+/// Eviction priorities of the L1, which take the place of the cache operator. The model ignores those whose
+/// operator is the default.
+const L1_PRIORITIES: &[(&str, CacheOp)] = &[
+    ("L1::evict_normal", CacheOp::Default),
+    ("L1::evict_unchanged", CacheOp::Default),
+    ("L1::evict_first", CacheOp::EvictFirst),
+    ("L1::evict_last", CacheOp::EvictLast),
+    ("L1::no_allocate", CacheOp::Default),
 ];
+
+/// Eviction priorities of the L2, which the model ignores.
+const L2_PRIORITIES: &[&str] = &["L2::evict_normal", "L2::evict_first", "L2::evict_last"];
+
+/// Prefetch sizes of the L2, which the model ignores.
+const PREFETCH_SIZES: &[&str] = &["L2::64B", "L2::128B", "L2::256B"];
 
 /// Memory order of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +50,9 @@ impl<'a> Lowering<'_, 'a> {
                 let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
                 return Err(self.error(inst.span, "this access", message));
             }
-            // A load with `.nc` takes the same path as other loads, so an eviction priority is kept instead.
-            if !matches!(mem.cache, CacheOp::EvictFirst | CacheOp::EvictLast) {
+            // A load with `.nc` takes the same path as other loads. So any other cache operator, and an
+            // eviction priority, is kept instead.
+            if matches!(mem.cache, CacheOp::Default | CacheOp::Ca) {
                 mem.cache = CacheOp::Nc;
             }
         }
@@ -139,9 +139,15 @@ impl<'a> Lowering<'_, 'a> {
         let order = mods.take_one(&orders).unwrap_or(Order::Weak);
         let scope = mods.scope().unwrap_or(Scope::System);
         let space = mods.space();
-        let cache = mods.take_one(caches).unwrap_or_default();
-        let cache = mods.take_one(PRIORITIES).unwrap_or(cache);
-        for hint in HINTS {
+        let operator = caches.iter().map(|(word, _)| *word).find(|word| mods.has(word));
+        let mut priorities = L1_PRIORITIES.iter().map(|(word, _)| word).chain(L2_PRIORITIES);
+        let priority = priorities.find(|word| mods.has(word));
+        if let (Some(operator), Some(priority)) = (operator, priority) {
+            let message = format!("`.{operator}` with `.{priority}`, expected only one of the two");
+            return Err(self.error(inst.span, "this access", message));
+        }
+        let cache = mods.take_one(caches).or_else(|| mods.take_one(L1_PRIORITIES)).unwrap_or_default();
+        for hint in L2_PRIORITIES.iter().chain(PREFETCH_SIZES) {
             mods.take(hint);
         }
         let lanes = mods.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);

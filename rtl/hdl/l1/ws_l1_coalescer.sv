@@ -109,8 +109,8 @@ module ws_l1_coalescer #(
     lanes = joins;
   end
 
-  // Bytes of the line to store. Each lane stores to one 8-byte word of the line: it supplies the index of the
-  // word, byte enables and values.
+  // Merges the bytes that the lanes store to the line. Each lane stores to one 8-byte word of the line: it
+  // supplies the index of the word, byte enables and byte values.
   function automatic [63:0] repeated(input [63:0] value, input [1:0] log2);
     case (log2)
       2'd0: repeated = {8{value[7:0]}};

@@ -32,6 +32,8 @@
 //! - A period is a number of accesses to the bank, not of cycles (5 million in the paper), so that banks with
 //!   little traffic decide on as many samples as others. Each bank has its own monitors and its own
 //!   allocation, so that banks exchange nothing. The default period is assumed.
+//! - By default, every fourth set is sampled, because a bank has few sets: 64 on Fermi, 32 on Volta. The
+//!   paper samples 32 of 1,024 sets.
 //! - A group below its allocation takes lines of groups above theirs. The paper takes any line of another
 //!   application, which is the same with two groups.
 //! - Ties, and the ways that no group can use, are not specified in the paper. The rules above are chosen
@@ -51,7 +53,9 @@
 //! | `on_access` | in  | access       | after `on_insert` of the same access                             |
 //!
 //! No deadlock: if all ways of a set are owned and a group owns fewer than its allocation, another group owns
-//! more than its own, since the allocations add up to the number of ways. So `ways` is never empty.
+//! more than its own, since the allocations add up to the number of ways. So `ways` is never empty. The
+//! lines of all these ways may be in flight. Then the miss stalls with `line_alloc` until a fill makes one of
+//! them evictable.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/partition.rs`.
@@ -82,17 +86,18 @@ pub struct UtilityConfig {
     /// Number of the group of each SM, counted from 0. An empty list divides the SMs equally, in the order of
     /// their numbers.
     pub sms: Vec<u32>,
-    /// Distance of two sampled sets, whose accesses are monitored: 1 monitors all sets, 32 every 32nd set.
+    /// Distance of two sampled sets, whose accesses are monitored: 1 monitors all sets, 4 every fourth set.
     pub sample_every: u32,
     /// Number of accesses to the bank after which the ways are divided anew.
     pub period: u32,
 }
 
-/// The default distance of sampled sets is that of the paper, the number of groups is that of its main
-/// results. The period is assumed.
+/// The default number of groups is that of the main results of the paper. The distance of sampled sets and
+/// the period are assumed. The paper samples every 32nd set, 32 of 1,024. A bank of a GPU has few sets (64 on
+/// Fermi, 32 on Volta), so every 32nd set would be only two sets or one. Every fourth set is sampled instead.
 impl Default for UtilityConfig {
     fn default() -> Self {
-        Self { groups: 2, sms: Vec::new(), sample_every: 32, period: 4096 }
+        Self { groups: 2, sms: Vec::new(), sample_every: 4, period: 4096 }
     }
 }
 
@@ -456,6 +461,8 @@ mod tests {
         };
         let fit = UtilityConfig::default();
         assert!(refused(fit.clone(), 3).is_empty());
+        // A bank of the baseline has 64 sets, of which 16 are sampled by default.
+        assert_eq!(fit.sample_every, 4);
         assert!(refused(UtilityConfig { groups: 4, sms: vec![3, 2, 1, 0], ..fit.clone() }, 4).is_empty());
         for (wrong, sms, start) in [
             (UtilityConfig { groups: 5, ..fit.clone() }, 15, "groups is 5, expected 2 to 8, at most num_sms = 15 and "),

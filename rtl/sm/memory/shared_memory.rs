@@ -187,8 +187,8 @@ impl ArrayView for SharedMemory {
     }
 }
 
-/// Returns the number of distinct words that the lanes of `mask` access, if all addresses lie in one row of
-/// 32 banks.
+/// Returns the number of distinct words that the lanes of `mask` access. Requires that the addresses of these
+/// lanes lie in one row of 32 banks.
 fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
     let mut words = 0u32;
     for (lane, address) in address.iter().enumerate() {
