@@ -19,6 +19,7 @@
 //! | `waves`         | waveforms of the Rust model and of the module                              |
 //! | `proofs`        | formal proofs of properties, independent of traffic                        |
 //! | `synthesis`     | gates by Yosys, next to the estimate of `area`                             |
+//! | `paths`         | longest combinational paths, and the inputs that reach each output         |
 //!
 //! `docs/hdl.md` explains how to add a block.
 
@@ -62,6 +63,7 @@ mod index;
 mod l1;
 mod l2;
 mod lockstep;
+mod paths;
 mod ports;
 mod program;
 mod proofs;
@@ -81,6 +83,7 @@ use std::path::PathBuf;
 use rtl::kernel::{Describe, Edge};
 
 pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
+pub use paths::{Delay, LongestPath, PathKind, Reach, describe_reach};
 pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Invariant, Proof, proofs};
