@@ -60,7 +60,8 @@ fn modules(folder: &Path) -> BTreeSet<PathBuf> {
 #[test]
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.file()).collect();
-    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs"));
+    let checkers: Vec<_> = checkers().iter().map(|checker| assertions::checker_file(&path_of(checker.bench))).collect();
+    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file);
     assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
 }
 
@@ -96,6 +97,26 @@ pub(super) fn check_proof(bench: &str) {
     assert!(proof.mistakes.len() >= 2, "{}: expected two mistakes or more", proof.path());
 }
 
+/// Number of cycles in which each deliberate violation of a contract must be reported.
+const VIOLATED_CYCLES: u64 = 10_000;
+
+/// Checks that each deliberate violation of a module's contract makes its property fail, that each property
+/// has a violation, and that nothing fails without one.
+pub(super) fn check_assertions(bench: &str) {
+    let checker = checkers().into_iter().find(|checker| checker.bench == bench).expect("a bench is in the list");
+    let block = blocks().into_iter().find(|block| block.bench == bench).expect("a checker has a module");
+    let properties = block.checker().unwrap().expect("a checker has a file").properties();
+    let failed = Lockstep::violate(block, (Size::Small, 1), checker.violations, VIOLATED_CYCLES).unwrap();
+    assert!(failed[0].is_empty(), "{}: {:?} fail without a violation", block.path(), failed[0]);
+    let missed = |(Violation { property, change }, failed): (&Violation, &BTreeSet<String>)| {
+        (!failed.contains(*property)).then(|| format!("{change:?} does not violate {property}, but {failed:?}"))
+    };
+    let missed: Vec<_> = checker.violations.iter().zip(&failed[1..]).filter_map(missed).collect();
+    assert!(missed.is_empty(), "{}:\n{}", block.path(), missed.join("\n"));
+    let violated: BTreeSet<_> = checker.violations.iter().map(|violation| violation.property.to_owned()).collect();
+    assert_eq!(properties, violated, "{}: each property needs a violation", block.path());
+}
+
 #[test]
 fn every_bench_has_ten_mistakes_to_notice() {
     for block in blocks() {
@@ -110,7 +131,10 @@ fn no_module_has_a_warning_of_verilator() {
     for block in sample(blocks(), 3) {
         let file = block.file();
         let mut verilator = Command::new("verilator");
-        let command = verilator.args(["--lint-only", "-Wall", "-y"]).arg(file.with_file_name("")).arg(&file);
+        let command = verilator.args(["--lint-only", "-Wall", "--assert", "--top-module", &module_of(&block.path())]);
+        let command = command.arg("-y").arg(file.with_file_name("")).arg(&file);
+        let checker = assertions::checker_file(&block.path());
+        let command = command.args(checker.exists().then_some(&checker));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -289,24 +313,39 @@ fn every_refusal_of_a_parameter_happens() {
 
 /// Returns the lists of all modules that external tools read, each as the name of the list file in `rtl/hdl/`
 /// and its text.
-fn lists() -> [(&'static str, String); 3] {
+fn lists() -> [(&'static str, String); 4] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
         blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+    };
+    let checkers = |indent: &str| -> String {
+        let file = |checker: &&Checker| assertions::checker_file(&path_of(checker.bench));
+        let name = |checker| file(checker).strip_prefix(hdl_folder()).unwrap().display().to_string();
+        checkers().iter().map(|checker| format!("{indent}{}\n", name(checker))).collect()
     };
     let [license, version] = [env!("CARGO_PKG_LICENSE"), env!("CARGO_PKG_VERSION")];
     let spdx = format!("# SPDX-License-Identifier: {license}\n");
     [
         ("files.f", files("")),
-        ("Bender.yml", format!("{spdx}package:\n  name: warpsieve\n\nsources:\n{}", files("  - "))),
+        ("checkers.f", checkers("")),
+        (
+            "Bender.yml",
+            format!(
+                "{spdx}package:\n  name: warpsieve\n\nsources:\n{}  - target: any(simulation, formal)\n    files:\n{}",
+                files("  - "),
+                checkers("      - ")
+            ),
+        ),
         (
             "warpsieve.core",
             format!(
                 "CAPI=2:\n{spdx}name: warpsieve:hdl:modules:{version}\n\
                  description: Components of GPU caches, schedulers and DRAM channels\n\n\
-                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n\n\
-                 targets:\n  default:\n    filesets: [rtl]\n",
-                files("      - ")
+                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n  \
+                 checkers:\n    files:\n{}    file_type: systemVerilogSource\n\n\
+                 targets:\n  default:\n    filesets: [rtl]\n  checked:\n    filesets: [rtl, checkers]\n",
+                files("      - "),
+                checkers("      - ")
             ),
         ),
     ]
