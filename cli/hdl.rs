@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use ::area::Technology;
 use ::hdl::{
-    Block, CounterExample, Delay, Gates, Invariant, Lockstep, LongestPath, Mistake, PathKind, Proof, Reach, Size,
-    Synthesis, blocks, describe_reach, proofs,
+    Block, CounterExample, Delay, Gates, Invariant, Lockstep, LongestPath, Mistake, PathKind, Proof, Size, Synthesis,
+    blocks, describe_block, proofs,
 };
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
@@ -108,7 +108,8 @@ fn synth(block: &str, liberty: Option<&Path>) -> Result<Exit, Report> {
     let busy = Busy::new(format!("searching the paths through {} with Yosys", block.path()));
     let reach = block.reach(Size::Small)?;
     drop(busy);
-    output::print(&describe_inputs(block, &reach))?;
+    let text = describe_block(block, Size::Small, &reach);
+    output::print(&format!("\ninputs that reach outputs in the same cycle:\n{text}"))?;
     Ok(Exit::Done)
 }
 
@@ -122,17 +123,6 @@ fn describe_paths(longest: &BTreeMap<PathKind, LongestPath>, delay: Option<Delay
         None => "picoseconds: only with a cell library, `--liberty FILE.lib`".to_owned(),
     };
     format!("\n{table}\n{delay}\n")
-}
-
-fn describe_inputs(block: &Block, reach: &[Reach]) -> String {
-    let (parameters, _) = block.shape(Size::Small);
-    let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let lines = describe_reach(reach).into_iter().map(|line| wrap_text(&format!("  {line}"), 4) + "\n");
-    format!(
-        "\ninputs that reach outputs in the same cycle, at {}:\n{}",
-        parameters.join(" "),
-        lines.collect::<String>()
-    )
 }
 
 fn describe_synthesis(block: &Block, synthesis: &Synthesis) -> String {

@@ -77,8 +77,7 @@ pub struct Reach {
 }
 
 /// Returns a line for each set of outputs that the same inputs reach: the outputs, then the inputs.
-#[must_use]
-pub fn describe_reach(reach: &[Reach]) -> Vec<String> {
+fn describe_reach(reach: &[Reach]) -> Vec<String> {
     let mut groups: Vec<(Vec<&str>, &[String])> = Vec::new();
     for Reach { output, inputs } in reach {
         match groups.iter_mut().find(|(_, others)| others == inputs) {
@@ -91,6 +90,44 @@ pub fn describe_reach(reach: &[Reach]) -> Vec<String> {
         format!("{}: {inputs}", outputs.join(" "))
     };
     groups.into_iter().map(line).collect()
+}
+
+/// Widest line of [`describe_block`], in characters.
+const WIDTH: usize = 110;
+
+/// Describes which inputs of a module reach which outputs: the path and the parameters of the module, then a
+/// line for each set of outputs. Long lines continue with an indent.
+#[must_use]
+pub fn describe_block(block: &Block, size: Size, reach: &[Reach]) -> String {
+    let lines = describe_reach(reach);
+    let lines = lines.iter().map(|line| wrap(line, "  ", "      "));
+    [describe_parameters(block, size)].into_iter().chain(lines).collect()
+}
+
+/// Returns the path of a module and its parameters, as in the first line of [`describe_block`].
+pub(super) fn describe_parameters(block: &Block, size: Size) -> String {
+    let (parameters, _) = block.shape(size);
+    let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    wrap(&format!("{} at {}", block.path(), parameters.join(" ")), "", "  ")
+}
+
+/// Breaks a line at blanks. The first line and those that continue it have their own indent.
+fn wrap(line: &str, first: &str, rest: &str) -> String {
+    let mut text = first.to_owned();
+    let mut column = first.len();
+    for (at, word) in line.split(' ').enumerate() {
+        if at > 0 && column + 1 + word.len() > WIDTH {
+            text.push('\n');
+            text.push_str(rest);
+            column = rest.len();
+        } else if at > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += word.len();
+    }
+    text + "\n"
 }
 
 /// Delay of a module with the cells of a library.

@@ -363,6 +363,46 @@ fn the_lists_for_tools_name_every_module() {
     }
 }
 
+/// File that lists which inputs of each module reach which outputs, for the documentation.
+const PATHS: &str = "paths.txt";
+
+/// Message of a test that finds the list different.
+const OUTDATED: &str = "is out of date: UPDATE_LISTS=1 cargo test -p hdl list writes it";
+
+/// Returns the modules in the list of paths: all that Yosys maps within minutes.
+fn listed() -> impl Iterator<Item = &'static Block> {
+    blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str()))
+}
+
+#[test]
+fn the_list_of_paths_names_every_module_with_its_parameters() {
+    // Another test is writing the list.
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        return;
+    }
+    let text = fs::read_to_string(hdl_folder().join(PATHS)).unwrap();
+    let titles: Vec<_> = listed().map(|block| paths::describe_parameters(block, Size::Small)).collect();
+    let sections: Vec<_> = text.split("\n\n").map(|section| format!("{}\n", section.trim_end())).collect();
+    let is_same = sections.iter().zip(&titles).all(|(section, title)| section.starts_with(title));
+    assert!(is_same && sections.len() == titles.len(), "rtl/hdl/{PATHS} {OUTDATED}");
+}
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+fn the_list_of_paths_has_those_that_yosys_finds() {
+    let file = hdl_folder().join(PATHS);
+    let describe = |block: &Block| describe_block(block, Size::Small, &block.reach(Size::Small).unwrap());
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        fs::write(&file, listed().map(describe).collect::<Vec<_>>().join("\n")).unwrap();
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    let sections: Vec<_> = text.split("\n\n").map(str::trim_end).collect();
+    for block in sample(listed(), 3) {
+        let section = describe(block);
+        assert!(sections.contains(&section.trim_end()), "rtl/hdl/{PATHS} {OUTDATED}; expected\n{section}");
+    }
+}
+
 #[test]
 fn every_file_names_its_license() {
     for file in modules(&hdl_folder()) {
