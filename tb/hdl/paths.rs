@@ -28,8 +28,8 @@ const FOR_SPEED: &str =
     "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;if,-g,-K,6;strash;if,-g,-K,6;strash;dch;map,-B,0.9";
 
 /// Commands of ABC that map the logic to the cells of a library, size them, and print the longest delay.
-const FOR_DELAY: &str = "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;if,-g,-K,6;strash;if,-g,-K,6;strash;dch;\
-                         map,-B,0.9;topo;buffer,-c;topo;stime,-p;upsize;dnsize;stime,-p";
+const FOR_DELAY: &str = "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;if,-g,-K,6;strash;if,-g,-K,6;strash;\
+                         &get,-n;&dch,-f;&nf;&put;buffer;upsize;dnsize;stime,-p";
 
 /// Kind of a path, by what it starts and ends at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -456,6 +456,17 @@ mod tests {
             let levels: u32 = length.split(')').next().unwrap().parse().unwrap();
             assert_eq!(longest.values().map(|path| path.levels).max(), Some(levels), "{path}: {longest:?}");
         }
+    }
+
+    #[test]
+    #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
+    fn the_delay_follows_the_library() {
+        const LIBRARY: &str = include_str!("cells.lib");
+        let block = blocks().into_iter().find(|block| block.path() == "dram/refresh").unwrap();
+        let delay = |library: &str| block.delay(Size::Small, library);
+        let (slow, fast) = (delay(LIBRARY).unwrap(), delay(&LIBRARY.replace("\"1ns\"", "\"100ps\"")).unwrap());
+        assert!(fast.ps > 0.0 && slow.ps > 5.0 * fast.ps && slow.area > 0.0, "{slow:?} {fast:?}");
+        assert!(delay("library(none) {}").is_err());
     }
 
     #[test]
