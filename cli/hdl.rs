@@ -102,27 +102,34 @@ fn synth(block: &str, liberty: Option<&Path>) -> Result<Exit, Report> {
     output::print(&describe_synthesis(block, &synthesis))?;
     let busy = Busy::new(format!("searching the longest paths of {} with Yosys", block.path()));
     let longest = block.longest_paths(Size::Synthesised)?;
-    let delay = library.map(|library| block.delay(Size::Synthesised, &library)).transpose()?;
     drop(busy);
-    output::print(&describe_paths(&longest, delay))?;
+    output::print(&describe_paths(&longest))?;
+    let delay = |library: String| {
+        let _busy = Busy::new(format!("mapping {} to the cells of the library with Yosys", block.path()));
+        block.delay(Size::Synthesised, &library)
+    };
+    output::print(&describe_delay(library.map(delay).transpose()?))?;
     let busy = Busy::new(format!("searching the paths through {} with Yosys", block.path()));
     let reach = block.reach(Size::Small)?;
     drop(busy);
     let text = describe_block(block, Size::Small, &reach);
-    output::print(&format!("\ninputs that reach outputs in the same cycle:\n{text}"))?;
+    output::print(&format!("\ninputs that reach outputs in the same cycle, at a small size:\n{text}"))?;
     Ok(Exit::Done)
 }
 
-fn describe_paths(longest: &BTreeMap<PathKind, LongestPath>, delay: Option<Delay>) -> String {
+fn describe_paths(longest: &BTreeMap<PathKind, LongestPath>) -> String {
     let row = |(kind, path): (&PathKind, &LongestPath)| {
         vec![kind.to_string(), path.levels.to_string(), path.from.clone(), path.to.clone()]
     };
     let table = columns(&["LONGEST PATH", "LEVELS", "FROM", "TO"], &longest.iter().map(row).collect::<Vec<_>>());
-    let delay = match delay {
-        Some(Delay { ps, area }) => format!("with the cells of the library: {ps:.1} ps, logic of area {area:.1}"),
-        None => "picoseconds: only with a cell library, `--liberty FILE.lib`".to_owned(),
-    };
-    format!("\n{table}\n{delay}\n")
+    format!("\n{table}\n")
+}
+
+fn describe_delay(delay: Option<Delay>) -> String {
+    match delay {
+        Some(Delay { ps, area }) => format!("with the cells of the library: {ps:.1} ps, logic of area {area:.1}\n"),
+        None => "picoseconds: only with a cell library, `--liberty FILE.lib`\n".to_owned(),
+    }
 }
 
 fn describe_synthesis(block: &Block, synthesis: &Synthesis) -> String {

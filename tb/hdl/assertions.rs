@@ -101,15 +101,11 @@ impl CheckerText {
     }
 
     /// Returns the text of the checker, not bound to any module, and the text of the module with an instance
-    /// of the checker. Yosys 0.23 reads `bind`, but adds nothing to a module with parameters. Without
-    /// `asserts`, only the assumptions remain.
-    pub fn in_module(&self, text: &str, asserts: bool) -> Result<[String; 2], Report> {
+    /// of the checker. Yosys 0.23 reads `bind`, but adds nothing to a module with parameters.
+    pub fn in_module(&self, text: &str) -> Result<[String; 2], Report> {
         let (before, after) =
             text.rsplit_once("endmodule").ok_or_else(|| miette!("{}: expected `endmodule`", self.module))?;
-        let lines = self.around.iter().flat_map(|text| text.lines());
-        let lines = lines.filter(|line| asserts || !line.starts_with("  `WS_ASSERT("));
-        let checker = lines.map(|line| format!("{line}\n")).collect();
-        Ok([checker, format!("{before}{}endmodule{after}", self.instance)])
+        Ok([self.around.concat(), format!("{before}{}endmodule{after}", self.instance)])
     }
 
     /// Returns the labels of all properties.
@@ -173,9 +169,9 @@ mod tests {
             bound.contains("\nbind a ws_l1_mshr_sva #(") && bound.contains("\nbind b ws_l1_mshr_sva #("),
             "{bound}"
         );
-        let [text, module] = checker.in_module("module m;\nendmodule\n", false).unwrap();
+        let [text, module] = checker.in_module("module m;\nendmodule\n").unwrap();
         assert!(module.starts_with("module m;\nws_l1_mshr_sva #(") && module.ends_with(") i_sva (.*);\nendmodule\n"));
-        assert!(!text.contains("\n  `WS_ASSERT(") && text.contains("\n  `WS_ASSUME(") && !text.contains("\nbind "));
+        assert!(text.contains("\n  `WS_ASSERT(") && text.contains("\n  `WS_ASSUME(") && !text.contains("\nbind "));
         assert!(checker.properties().contains("offer_stable"));
     }
 }

@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
             memcpy(&to[row * out], output, out);
             tick();
         }
+        // The caller ends this program by a signal, which would lose buffered messages.
+        fflush(stdout);
         fwrite(to.data(), out, rows, output_file);
         fflush(output_file);
     }

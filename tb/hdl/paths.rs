@@ -212,7 +212,7 @@ fn delay_in(told: &str) -> Option<Delay> {
     let value =
         |line: &str, name: &str| -> Option<f64> { line.split_once(name)?.1.split_whitespace().next()?.parse().ok() };
     let delay = |line: &str| Some(Delay { ps: value(line, "Delay =")?, area: value(line, "Area =")? });
-    told.lines().filter_map(delay).last()
+    told.lines().filter_map(delay).next_back()
 }
 
 /// Gate of a netlist. Wires are numbered by Yosys.
@@ -227,8 +227,8 @@ struct Netlist {
     inputs: Vec<(String, Vec<usize>)>,
     /// Wires of each output port, in the order of the ports.
     outputs: Vec<(String, Vec<usize>)>,
-    /// Data input, output wire and name of each flip-flop.
-    registers: Vec<(usize, usize, String)>,
+    /// Data input, output wire and name of each flip-flop. A constant data input has no wire.
+    registers: Vec<(Option<usize>, usize, String)>,
     gates: Vec<Gate>,
     /// Number of wires, including unused numbers.
     wires: usize,
@@ -238,12 +238,14 @@ impl Netlist {
     /// Parses a netlist.
     ///
     /// # Errors
-    /// If the text is not a netlist of the module, or if it has a cell that is neither a gate nor a
+    /// If the text is not a netlist of one module, or if it has a cell that is neither a gate nor a
     /// flip-flop.
     fn new(text: &str, module: &str) -> Result<Self, Report> {
         let design: Value = serde_json::from_str(text).into_diagnostic()?;
         let modules = entries(&design, "modules")?;
-        let (_, design) = modules.into_iter().next().ok_or_else(|| miette!("the netlist has no module {module}"))?;
+        let [(_, design)] = modules[..] else {
+            return Err(miette!("the netlist has {} modules, expected {module} only", modules.len()));
+        };
         let mut ports = [Vec::new(), Vec::new()];
         for (name, port) in entries(design, "ports")? {
             let direction = port["direction"].as_str();
@@ -257,15 +259,17 @@ impl Netlist {
         let (mut registers, mut gates) = (Vec::new(), Vec::new());
         for (name, cell) in entries(design, "cells")? {
             let kind = cell["type"].as_str().unwrap_or_default();
-            let pin = |pin: &str| wires(&cell["connections"][pin]);
-            if kind == "$_DFF_P_" {
-                // A data input without a wire is a constant, at which no path ends.
-                for (d, q) in pin("D").into_iter().zip(pin("Q")) {
-                    registers.push((d, q, names.get(&q).cloned().unwrap_or_else(|| "unnamed register".to_owned())));
-                }
-            } else if kind.starts_with("$_") && !kind.contains("FF") && !kind.contains("LATCH") {
-                let inputs = ["A", "B", "C", "D", "S"].iter().flat_map(|name| pin(name)).collect();
-                gates.extend(pin("Y").first().map(|&output| Gate { inputs, output }));
+            let pins = entries(cell, "connections")?;
+            let pin = |pin: &str| wires(&cell["connections"][pin]).first().copied();
+            // Flip-flops and latches have an output `Q`, gates an output `Y`.
+            let is_gate = kind.starts_with("$_") && kind != "$_TBUF_";
+            if let (true, Some(q)) = (kind == "$_DFF_P_", pin("Q")) {
+                // No path ends at a constant data input, but paths start at the flip-flop.
+                let name = names.get(&q).cloned().unwrap_or_else(|| "unnamed register".to_owned());
+                registers.push((pin("D"), q, name));
+            } else if let (true, Some(output)) = (is_gate, pin("Y")) {
+                let inputs = pins.iter().filter(|(name, _)| *name != "Y").flat_map(|(_, bits)| wires(bits)).collect();
+                gates.push(Gate { inputs, output });
             } else {
                 return Err(miette!("cell {name} is a {kind}, expected a gate or a flip-flop"));
             }
@@ -273,7 +277,7 @@ impl Netlist {
         registers.sort_by(|a, b| (&a.2, a.0, a.1).cmp(&(&b.2, b.0, b.1)));
         let [inputs, outputs] = ports;
         let of_ports = inputs.iter().chain(&outputs).flat_map(|(_, wires)| wires.iter());
-        let of_registers = registers.iter().flat_map(|(d, q, _)| [d, q]);
+        let of_registers = registers.iter().flat_map(|(d, q, _)| d.iter().chain([q]));
         let of_gates = gates.iter().flat_map(|gate| gate.inputs.iter().chain([&gate.output]));
         let wires = of_ports.chain(of_registers).chain(of_gates).max().map_or(0, |last| last + 1);
         Ok(Self { inputs, outputs, registers, gates, wires })
@@ -326,7 +330,7 @@ impl Netlist {
         }
         let to_outputs = self.outputs.iter().flat_map(|(name, wires)| wires.iter().map(move |wire| (*wire, name)));
         let to_outputs = to_outputs.map(|end| (end, [PathKind::InputToOutput, PathKind::RegisterToOutput]));
-        let to_registers = self.registers.iter().map(|(d, _, name)| (*d, name));
+        let to_registers = self.registers.iter().filter_map(|(d, _, name)| Some(((*d)?, name)));
         let to_registers = to_registers.map(|end| (end, [PathKind::InputToRegister, PathKind::RegisterToRegister]));
         let mut longest: BTreeMap<_, LongestPath> = BTreeMap::new();
         for ((wire, to), kinds) in to_outputs.chain(to_registers) {
@@ -423,10 +427,13 @@ mod tests {
         let inputs = |of: &str| &reach.iter().find(|reach| reach.output == of).unwrap().inputs[..];
         assert_eq!(inputs("y"), ["a"]);
         assert!(inputs("one").is_empty());
+        let constant = NETLIST.replace("\"D\": [5]", "\"D\": [\"0\"]").replace("\"bits\": [4]", "\"bits\": [6]");
+        let longest = Netlist::new(&constant, "m").unwrap().longest_paths().unwrap();
+        assert_eq!(longest, BTreeMap::from([(PathKind::RegisterToOutput, path(0, "q_q", "y"))]));
     }
 
     #[test]
-    fn a_loop_and_an_unknown_cell_are_rejected() {
+    fn loops_unknown_cells_and_several_modules_are_rejected() {
         let problem = |text: &str| match Netlist::new(text, "m").and_then(|netlist| netlist.reach()) {
             Err(problem) => problem.to_string(),
             Ok(_) => String::new(),
@@ -437,7 +444,10 @@ mod tests {
         );
         let latch = problem(&NETLIST.replace("$_DFF_P_", "$_DLATCH_P_"));
         assert_eq!(latch, "cell ff is a $_DLATCH_P_, expected a gate or a flip-flop");
+        let buffer = problem(&NETLIST.replace("$_NOT_", "$_TBUF_"));
+        assert_eq!(buffer, "cell not is a $_TBUF_, expected a gate or a flip-flop");
         assert_eq!(problem("{}"), "the netlist has no `modules`");
+        assert_eq!(problem(r#"{"modules": {"m": {}, "n": {}}}"#), "the netlist has 2 modules, expected m only");
     }
 
     #[test]

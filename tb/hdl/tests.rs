@@ -359,14 +359,14 @@ fn the_lists_for_tools_name_every_module() {
             fs::write(&file, &text).unwrap();
         }
         let is_same = fs::read_to_string(&file).is_ok_and(|present| present == text);
-        assert!(is_same, "rtl/hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
+        assert!(is_same, "rtl/hdl/{name} {OUTDATED}");
     }
 }
 
 /// File that lists which inputs of each module reach which outputs, for the documentation.
 const PATHS: &str = "paths.txt";
 
-/// Message of a test that finds the list different.
+/// Message of a test that finds a list different.
 const OUTDATED: &str = "is out of date: UPDATE_LISTS=1 cargo test -p hdl list writes it";
 
 /// Returns the modules in the list of paths: all that Yosys maps within minutes.
