@@ -1107,10 +1107,14 @@ pub(super) enum HdlCommand {
     /// Write two waveforms of random legal traffic: one of the Rust component, one of its module in
     /// Verilator
     Waves(TrafficArguments),
-    /// Map a module to standard cells and compare the result with the estimate of `area`
+    /// Map a module to standard cells and compare the result with the estimate of `area`; show its longest
+    /// combinational paths, and the inputs that reach each output
     Synth {
         /// Component from `hdl list`
         block: String,
+        /// Cell library of your own, from which the longest delay is reported in picoseconds
+        #[arg(long, value_name = "FILE.lib")]
+        liberty: Option<PathBuf>,
     },
     /// Prove the properties of a module for all inputs and all time
     Prove(ProveArguments),

@@ -1,12 +1,16 @@
 //! `warpsieve hdl`: lists, simulates, synthesizes and formally verifies the components that have a
 //! SystemVerilog module.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use ::area::Technology;
-use ::hdl::{Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, proofs};
+use ::hdl::{
+    Block, CounterExample, Delay, Gates, Invariant, Lockstep, LongestPath, Mistake, PathKind, Proof, Size, Synthesis,
+    blocks, describe_block, proofs,
+};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
@@ -20,7 +24,7 @@ pub(super) fn hdl(arguments: &HdlArguments) -> Result<Exit, Report> {
         HdlCommand::List => list(),
         HdlCommand::Vectors(arguments) => vectors(arguments),
         HdlCommand::Waves(arguments) => waves(arguments),
-        HdlCommand::Synth { block } => synth(block),
+        HdlCommand::Synth { block, liberty } => synth(block, liberty.as_deref()),
         HdlCommand::Prove(arguments) => prove(arguments),
     }
 }
@@ -87,14 +91,45 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-fn synth(block: &str) -> Result<Exit, Report> {
+fn synth(block: &str, liberty: Option<&Path>) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let block = find_block(block)?;
+    let read = |file: &Path| fs::read_to_string(file).into_diagnostic().wrap_err_with(|| file.display().to_string());
+    let library = liberty.map(read).transpose()?;
     let busy = Busy::new(format!("mapping {} to standard cells with Yosys", block.path()));
     let synthesis = block.synthesise(Size::Synthesised, technology)?;
     drop(busy);
     output::print(&describe_synthesis(block, &synthesis))?;
+    let busy = Busy::new(format!("searching the longest paths of {} with Yosys", block.path()));
+    let longest = block.longest_paths(Size::Synthesised)?;
+    drop(busy);
+    output::print(&describe_paths(&longest))?;
+    let delay = |library: String| {
+        let _busy = Busy::new(format!("mapping {} to the cells of the library with Yosys", block.path()));
+        block.delay(Size::Synthesised, &library)
+    };
+    output::print(&describe_delay(library.map(delay).transpose()?))?;
+    let busy = Busy::new(format!("searching the paths through {} with Yosys", block.path()));
+    let reach = block.reach(Size::Small)?;
+    drop(busy);
+    let text = describe_block(block, Size::Small, &reach);
+    output::print(&format!("\ninputs that reach outputs in the same cycle, at a small size:\n{text}"))?;
     Ok(Exit::Done)
+}
+
+fn describe_paths(longest: &BTreeMap<PathKind, LongestPath>) -> String {
+    let row = |(kind, path): (&PathKind, &LongestPath)| {
+        vec![kind.to_string(), path.levels.to_string(), path.from.clone(), path.to.clone()]
+    };
+    let table = columns(&["LONGEST PATH", "LEVELS", "FROM", "TO"], &longest.iter().map(row).collect::<Vec<_>>());
+    format!("\n{table}\n")
+}
+
+fn describe_delay(delay: Option<Delay>) -> String {
+    match delay {
+        Some(Delay { ps, area }) => format!("with the cells of the library: {ps:.1} ps, logic of area {area:.1}\n"),
+        None => "picoseconds: only with a cell library, `--liberty FILE.lib`\n".to_owned(),
+    }
 }
 
 fn describe_synthesis(block: &Block, synthesis: &Synthesis) -> String {

@@ -14,11 +14,13 @@
 //! | `registers`     | names of registers in a module, derived from the Rust model's description  |
 //! | `tool_cache`    | cache of tool outputs                                                      |
 //! | `program`       | build of the verilated program, and the pipe to it                         |
+//! | `assertions`    | contracts of modules as SystemVerilog assertions, and violations of them   |
 //! | `lockstep`      | lockstep run of Rust model and module, and its first difference            |
 //! | `vectors`       | test vectors in a file, with a SystemVerilog testbench                     |
 //! | `waves`         | waveforms of the Rust model and of the module                              |
 //! | `proofs`        | formal proofs of properties, independent of traffic                        |
 //! | `synthesis`     | gates by Yosys, next to the estimate of `area`                             |
+//! | `paths`         | longest combinational paths, and the inputs that reach each output         |
 //!
 //! `docs/hdl.md` explains how to add a block.
 
@@ -56,12 +58,30 @@ macro_rules! proof {
     };
 }
 
+/// Registers the checker of a SystemVerilog module, with deliberate violations of each of its properties.
+macro_rules! assertions {
+    ([$($violation:expr),+ $(,)?]) => {
+        inventory::submit! {
+            $crate::Checker { bench: module_path!(), violations: &[$($violation),+] }
+        }
+
+        #[cfg(test)]
+        #[test]
+        #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+        fn each_property_of_the_checker_is_violated_by_a_deliberate_violation() {
+            $crate::tests::check_assertions(module_path!());
+        }
+    };
+}
+
+mod assertions;
 mod cells;
 mod dram;
 mod index;
 mod l1;
 mod l2;
 mod lockstep;
+mod paths;
 mod ports;
 mod program;
 mod proofs;
@@ -80,7 +100,9 @@ use std::path::PathBuf;
 
 use rtl::kernel::{Describe, Edge};
 
+pub use assertions::{Change, Checker, Violation, checkers};
 pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
+pub use paths::{Delay, LongestPath, PathKind, Reach, describe_block};
 pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Invariant, Proof, proofs};

@@ -1,15 +1,19 @@
 //! # Lockstep simulation of a Rust model and its SystemVerilog module
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use rtl::kernel::{Edge, Wake};
 
+use waves::atomic_file::Scratch;
+
+use super::assertions::{Change, Violation, failures};
 use super::ports::{Ports, Signal, words};
-use super::program::{Program, Shape};
+use super::program::{Program, Running, Shape, Texts};
 use super::registers::{Register, Values, registers};
 use super::{Bench, Block, Mistake, Random, Size, module_of};
 
@@ -65,21 +69,63 @@ impl fmt::Display for Difference {
 
 impl Lockstep {
     /// Builds the simulation program of a module at the given size. It contains the original module, and one
-    /// mutated copy per deliberate mistake.
+    /// mutated copy per deliberate mistake. The original module is checked by its assertions, if it has some.
     ///
     /// # Errors
     /// Returns an error if a tool is missing or rejects the module, or if the code that a mistake replaces
     /// does not occur exactly once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
-        let path = block.file();
-        let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
+        let text = text_of(block)?;
         let wrong = mistakes.iter().map(|mistake| with_mistake(&text, mistake));
         let texts = [Ok(text.clone())].into_iter().chain(wrong).collect::<Result<Vec<_>, _>>()?;
+        let name = block.kept_name(size, &texts.len().to_string());
+        Self::build(block, (size, seed), &texts, &vec![None; texts.len()], (1, name))
+    }
+
+    /// Runs copies of a module, each with a violation of its contract, and checks all of them by the module's
+    /// assertions. Returns the properties that failed in each copy. The first copy is the original module,
+    /// with the inputs of the testbench.
+    ///
+    /// # Errors
+    /// If a tool is missing or rejects the module, or if the module has no assertions.
+    pub fn violate(
+        block: &'static Block,
+        (size, seed): (Size, u64),
+        violations: &[Violation],
+        cycles: u64,
+    ) -> Result<Vec<BTreeSet<String>>, Report> {
+        let text = text_of(block)?;
+        let changed = violations.iter().map(|violation| match violation.change {
+            Change::Module(mistake) => Ok((with_mistake(&text, &mistake)?, None)),
+            Change::Input(input, value) => Ok((text.clone(), Some((input, value)))),
+        });
+        let all = [Ok((text.clone(), None))].into_iter().chain(changed).collect::<Result<Vec<_>, Report>>()?;
+        let (texts, driven): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let name = block.kept_name(size, "violated");
+        let lockstep = Self::build(block, (size, seed), &texts, &driven, (texts.len(), name))?;
+        let folder = Scratch::new().into_diagnostic()?;
+        let file = folder.path().join("messages");
+        let program = lockstep.program.start_failing(File::create(&file).into_diagnostic()?)?;
+        lockstep.batches(program, cycles, |_, _| Ok(true))?;
+        let told = fs::read(&file).into_diagnostic()?;
+        Ok(failures(&String::from_utf8_lossy(&told), texts.len()))
+    }
+
+    /// Builds the simulation program of copies of a module. The first `checked` copies are checked by the
+    /// module's assertions.
+    fn build(
+        block: &'static Block,
+        (size, seed): (Size, u64),
+        texts: &[String],
+        driven: &[Option<(&'static str, &'static str)>],
+        (checked, name): (usize, Option<String>),
+    ) -> Result<Self, Report> {
         let module = module_of(&block.path());
         let modules: Vec<_> = (0..texts.len()).map(|k| format!("{module}_{k}")).collect();
         let renamed =
             |(text, name): (&String, &String)| text.replace(&format!("module {module} "), &format!("module {name} "));
         let texts: Vec<_> = texts.iter().zip(&modules).map(renamed).collect();
+        let checker = block.checker()?.map(|checker| checker.bound_to(&modules[..checked])).unwrap_or_default();
 
         let mut bench = (block.build)(size, Random::new(seed));
         let registers = registers(block.component(), &*bench);
@@ -91,9 +137,11 @@ impl Lockstep {
             inputs: &ports.inputs,
             registers: &registers,
             outputs: &ports.outputs,
+            driven,
         };
-        let name = block.kept_name(size, &texts.len().to_string());
-        let program = Program::new(&shape, &texts, &path.with_file_name(""), name.as_deref())?;
+        let library = block.file().with_file_name("");
+        let texts = Texts { modules: &texts, checker: &checker, library: &library };
+        let program = Program::new(&shape, &texts, name.as_deref())?;
         let count = registers.len();
         let row = registers.into_iter().map(|Register { signal, .. }| signal).chain(ports.outputs).collect();
         Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })
@@ -108,7 +156,7 @@ impl Lockstep {
         let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
         let mut agreed = Agreement { cycles: 0, outputs: 0, register_bits };
         let mut differs = None;
-        self.batches(module, cycles, |batch, got| {
+        self.batches(self.program.start(module)?, cycles, |batch, got| {
             differs = batch.position_of_difference(got).map(|at| self.difference(batch, got, at));
             agreed.cycles += batch.cycles;
             agreed.outputs += batch.outputs;
@@ -121,11 +169,10 @@ impl Lockstep {
     /// rows, to `show`. Stops when `show` returns false.
     fn batches(
         &self,
-        module: usize,
+        mut program: Running,
         cycles: u64,
         mut show: impl FnMut(&Batch, &[u32]) -> Result<bool, Report>,
     ) -> Result<(), Report> {
-        let mut program = self.program.start(module)?;
         let mut bench = (self.block.build)(self.size, Random::new(self.seed));
         let mut before: Option<Batch> = None;
         let mut first = 0;
@@ -154,7 +201,7 @@ impl Lockstep {
     ) -> Result<(), Report> {
         let words_of = |signals: &[Signal]| signals.iter().map(|signal| words(signal.width)).sum::<usize>();
         let (driven, out) = (words_of(&self.inputs), words_of(&self.row));
-        self.batches(0, cycles, |batch, got| {
+        self.batches(self.program.start(0)?, cycles, |batch, got| {
             for at in 0..batch.cycles as usize {
                 let row = at * out..(at + 1) * out;
                 let rows = Rows {
@@ -244,6 +291,12 @@ impl Batch {
         let mut words = got.iter().zip(&self.expected).zip(&self.looked_at);
         words.position(|((got, expected), looked_at)| (got ^ expected) & looked_at != 0)
     }
+}
+
+/// Returns the text of a module.
+fn text_of(block: &Block) -> Result<String, Report> {
+    let path = block.file();
+    fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())
 }
 
 fn hexadecimal(words: &[u32]) -> String {

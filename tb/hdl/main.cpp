@@ -4,9 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 #include <vector>
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
+    // Verilator prints failed assertions to the standard output, which is for rows. They go to the standard error.
+    FILE* const output_file = fdopen(dup(1), "wb");
+    dup2(2, 1);
+    Verilated::commandArgs(argc, argv);
     static Vtop top;
     const void* const outputs[] = {OUTPUTS};
     const void* const output = outputs[atoi(argv[1])];
@@ -36,8 +41,10 @@ int main(int, char** argv) {
             memcpy(&to[row * out], output, out);
             tick();
         }
-        fwrite(to.data(), out, rows, stdout);
+        // The caller ends this program by a signal, which would lose buffered messages.
         fflush(stdout);
+        fwrite(to.data(), out, rows, output_file);
+        fflush(output_file);
     }
     return 0;
 }

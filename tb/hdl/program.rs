@@ -4,7 +4,7 @@
 //! consists of 32-bit words, and no word holds more than one signal.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,8 +21,10 @@ use super::tool_cache::{find_cached, texts};
 /// C++ main program that calls the modules, which Verilator has translated to C++.
 const MAIN: &str = include_str!("main.cpp");
 
-/// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values.
-const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
+/// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values. Assertions
+/// are checked.
+const TO_CPP: [&str; 9] =
+    ["--cc", "--assert", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
 /// Modules of a simulation program, with the parameters and signals that they have in common. One module is
 /// the original. All others are copies of it, each with one deliberate mistake.
@@ -32,7 +34,22 @@ pub(super) struct Shape<'a> {
     pub inputs: &'a [Signal],
     pub registers: &'a [Register],
     pub outputs: &'a [Signal],
+    /// For each module, an input that gets another value than that in a row, if there is one.
+    pub driven: &'a [Option<(&'static str, &'static str)>],
 }
+
+/// Source files of the modules in a simulation program.
+pub(super) struct Texts<'a> {
+    /// Text of each module.
+    pub modules: &'a [String],
+    /// Text of the checker with its `bind` statements; empty without a checker.
+    pub checker: &'a str,
+    /// Folder with the modules that these instantiate.
+    pub library: &'a Path,
+}
+
+/// Number of failed assertions after which a simulation program ends, if it shall continue after a failure.
+const MANY_FAILURES: &str = "+verilator+error+limit+1000000000";
 
 /// Executable simulation program that Verilator and a C++ compiler have built.
 pub(super) struct Program {
@@ -44,18 +61,17 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Builds a simulation program. `texts` are the source texts of its modules, and `library` is the folder
-    /// of the modules that they instantiate. If `name` is given, the program is cached under that name.
-    pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path, name: Option<&str>) -> Result<Self, Report> {
+    /// Builds a simulation program from its source files. If `name` is given, the program is cached under that
+    /// name.
+    pub fn new(shape: &Shape<'_>, texts: &Texts<'_>, name: Option<&str>) -> Result<Self, Report> {
         let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
         let source = Source {
             main: MAIN.replace("OUTPUTS", &outputs.join(", ")),
             top: top(shape),
-            modules: texts,
-            library,
+            texts,
             // With many mutated modules, compiling takes longer than the runs, which end at the first
             // difference. The compiler therefore does not optimize.
-            effort: if texts.len() > 1 { "-O0" } else { "-O1" },
+            effort: if texts.modules.len() > 1 { "-O0" } else { "-O1" },
         };
         let (file, folder) = match name {
             Some(name) => (find_cached(name, &source.all()?, |to| source.make(to))?, None),
@@ -76,6 +92,18 @@ impl Program {
     pub fn start(&self, module: usize) -> Result<Running, Report> {
         let mut command = Command::new(&self.file);
         let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        self.running(command.stderr(Stdio::piped()))
+    }
+
+    /// Starts the simulation program so that it continues after a failed assertion. It writes its messages to
+    /// a file.
+    pub fn start_failing(&self, messages: File) -> Result<Running, Report> {
+        let mut command = Command::new(&self.file);
+        let command = command.args(["0", MANY_FAILURES]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        self.running(command.stderr(messages))
+    }
+
+    fn running(&self, command: &mut Command) -> Result<Running, Report> {
         let child = command.spawn().into_diagnostic().wrap_err("the verilated program does not start")?;
         Ok(Running { child, words_in: self.words_in, words_out: self.words_out })
     }
@@ -85,8 +113,7 @@ impl Program {
 struct Source<'a> {
     main: String,
     top: String,
-    modules: &'a [String],
-    library: &'a Path,
+    texts: &'a Texts<'a>,
     effort: &'static str,
 }
 
@@ -94,21 +121,28 @@ impl Source<'_> {
     /// Returns all inputs that determine the built program, for use as its cache key.
     fn all(&self) -> Result<Vec<String>, Report> {
         let made = [&TO_CPP.join(" "), self.effort, &version()?].map(str::to_owned);
-        let of = [self.main.clone(), self.top.clone(), texts(self.library)?];
-        Ok(self.modules.iter().cloned().chain(of).chain(made).collect())
+        let Texts { modules, checker, library } = self.texts;
+        let of = [self.main.clone(), self.top.clone(), (*checker).to_owned(), texts(library)?];
+        Ok(modules.iter().cloned().chain(of).chain(made).collect())
     }
 
     /// Builds the simulation program and writes it to the path `program`.
     fn make(&self, program: &Path) -> Result<(), Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
-        let modules: Vec<_> = (0..self.modules.len()).map(|k| format!("module{k}.sv")).collect();
-        modules.iter().zip(self.modules).try_for_each(|(name, text)| write(name, text))?;
+        let Texts { modules: texts, checker, library } = self.texts;
+        let modules: Vec<_> = (0..texts.len()).map(|k| format!("module{k}.sv")).collect();
+        modules.iter().zip(*texts).try_for_each(|(name, text)| write(name, text))?;
+        write("checker.sv", checker)?;
         write("top.sv", &self.top)?;
         write("main.cpp", &self.main)?;
         let mut verilator = Command::new("verilator");
         verilator.args(TO_CPP);
-        verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(self.library);
+        verilator
+            .args(["--top-module", "top", "--Mdir", ".", "top.sv", "checker.sv"])
+            .args(&modules)
+            .arg("-y")
+            .arg(library);
         run_tool(verilator.current_dir(folder.path()))?;
         let mut all = String::new();
         let mut sources: Vec<_> =
@@ -138,15 +172,27 @@ impl Running {
         let words = [count as u32].into_iter().chain(rows.iter().copied());
         let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         let Some(to) = &mut self.child.stdin else { unreachable!("its input is a pipe") };
-        to.write_all(&bytes).and_then(|()| to.flush()).into_diagnostic().wrap_err("the verilated program has ended")
+        to.write_all(&bytes).and_then(|()| to.flush()).map_err(|_| self.ended())
     }
 
     /// Receives the output rows of `count` cycles from the program.
     pub fn receive(&mut self, count: usize) -> Result<Vec<u32>, Report> {
         let mut bytes = vec![0; count * self.words_out * 4];
         let Some(from) = &mut self.child.stdout else { unreachable!("its output is a pipe") };
-        from.read_exact(&mut bytes).into_diagnostic().wrap_err("the verilated program has ended")?;
+        from.read_exact(&mut bytes).map_err(|_| self.ended())?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+}
+
+impl Running {
+    /// Returns the error that the program has ended, with what it printed, such as a failed assertion.
+    fn ended(&mut self) -> Report {
+        let mut told = String::new();
+        if let Some(messages) = &mut self.child.stderr {
+            // If the messages cannot be read, the error is reported without them.
+            let _ = messages.read_to_string(&mut told);
+        }
+        miette!("the verilated program has ended\n{told}")
     }
 }
 
@@ -160,7 +206,7 @@ impl Drop for Running {
 
 /// Returns the source text of the top module, which splits wide words into ports and reads registers by name.
 fn top(shape: &Shape<'_>) -> String {
-    let Shape { modules, parameters, inputs, registers, outputs } = shape;
+    let Shape { modules, parameters, inputs, registers, outputs, driven } = shape;
     let widths = inputs.iter().map(|signal| signal.width);
     let row_in = widths.map(words).sum::<usize>() * 32;
     let widths =
@@ -173,7 +219,10 @@ fn top(shape: &Shape<'_>) -> String {
         let mut pins = if registers.is_empty() { Vec::new() } else { CLOCK.map(str::to_owned).to_vec() };
         let mut at = 0;
         for Signal { name, width } in *inputs {
-            pins.push(format!(".{}(in[{at}+:{width}])", input_pin(name)));
+            match driven[k] {
+                Some((input, value)) if input == name => pins.push(format!(".{}({value})", input_pin(name))),
+                _ => pins.push(format!(".{}(in[{at}+:{width}])", input_pin(name))),
+            }
             at += words(*width) * 32;
         }
         at = 0;

@@ -13,6 +13,7 @@ use std::process::Command;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::atomic_file::Scratch;
 
+use super::assertions::CheckerText;
 use super::lockstep::with_mistake;
 use super::program::{run_tool, yosys};
 use super::{Mistake, file_of, hdl_folder, module_of};
@@ -138,23 +139,36 @@ impl Proof {
         if mistake.is_some() && !texts.iter().any(stands_in) {
             return Err(miette!("{}: no text for a mistake", self.path()));
         }
-        for (text, name) in texts.iter().zip(["proof.sv", "module.sv"]) {
-            let text = match mistake.filter(|_| stands_in(text)) {
-                Some(mistake) => with_mistake(text, mistake)?,
-                None => text.clone(),
-            };
+        let changed = texts.iter().map(|text| match mistake.filter(|_| stands_in(text)) {
+            Some(mistake) => with_mistake(text, mistake),
+            None => Ok(text.clone()),
+        });
+        let mut texts = changed.collect::<Result<Vec<_>, _>>()?;
+        // The checker of the module states what callers guarantee, and is proven too. A mistake is proven
+        // without it: the counterexample violates an assertion of the proof, and no assumption of the checker,
+        // which may constrain outputs that are now wrong, excludes it.
+        let checker = if mistake.is_none() { CheckerText::read(&self.path())? } else { None };
+        let checker = match checker {
+            Some(checker) => checker.in_module(&texts[1])?,
+            None => [String::new(), texts[1].clone()],
+        };
+        texts.truncate(1);
+        texts.extend(checker);
+        for (text, name) in texts.iter().zip(["proof.sv", "checker.sv", "module.sv"]) {
             fs::write(folder.join(name), text).into_diagnostic()?;
         }
         let top = self.top();
         let sizes = size.split_whitespace().filter_map(|one| one.split_once('='));
         let sizes = sizes.map(|(name, value)| format!("chparam -set {name} {value} {top}"));
-        let commands = ["read_verilog -formal -sv proof.sv module.sv".to_owned()].into_iter().chain(sizes).chain([
-            format!("hierarchy -check -libdir {} -top {top}", module.with_file_name("").display()),
-            "proc; flatten; opt_clean; memory_map; setundef -init -zero; opt -fast".to_owned(),
-            "async2sync; dffunmap; opt_clean; write_rtlil design.il".to_owned(),
-            "formalff -clk2ff; setundef -anyseq -undriven; simplemap; techmap; abc -g AND -fast; opt_clean".to_owned(),
-            "write_aiger -L -zinit -map inputs.aim proof.aig".to_owned(),
-        ]);
+        let commands =
+            ["read_verilog -formal -sv proof.sv module.sv checker.sv".to_owned()].into_iter().chain(sizes).chain([
+                format!("hierarchy -check -libdir {} -top {top}", module.with_file_name("").display()),
+                "proc; flatten; opt_clean; memory_map; setundef -init -zero; opt -fast".to_owned(),
+                "async2sync; dffunmap; opt_clean; write_rtlil design.il".to_owned(),
+                "formalff -clk2ff; setundef -anyseq -undriven; simplemap; techmap; abc -g AND -fast; opt_clean"
+                    .to_owned(),
+                "write_aiger -L -zinit -map inputs.aim proof.aig".to_owned(),
+            ]);
         yosys(folder, &commands.collect::<Vec<_>>().join("\n")).map(drop)
     }
 }

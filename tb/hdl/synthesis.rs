@@ -26,7 +26,7 @@ const END: &str = "end of list";
 
 /// Yosys rules that make asynchronous resets synchronous before synthesis. The standard-cell library has only
 /// flip-flops without reset.
-const RESETS: &str = include_str!("resets.v");
+pub(super) const RESETS: &str = include_str!("resets.v");
 
 /// Gate-level size of a module: number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -177,7 +177,7 @@ pub(super) fn cells(
 }
 
 /// Returns a Yosys script that reads a module, maps it to gates, and then runs further commands.
-fn script(
+pub(super) fn script(
     file: &Path,
     module: &str,
     parameters: &[(&str, String)],
@@ -196,7 +196,7 @@ fn script(
 
 /// Runs a Yosys script with the standard-cell library in `cells.lib`. Returns the contents of the file
 /// `out.txt` that the script writes.
-fn written(script: &str, liberty: &str) -> Result<String, Report> {
+pub(super) fn written(script: &str, liberty: &str) -> Result<String, Report> {
     let folder = Scratch::new().into_diagnostic()?;
     let folder = folder.path();
     fs::write(folder.join("cells.lib"), liberty).into_diagnostic()?;

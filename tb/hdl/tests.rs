@@ -60,7 +60,8 @@ fn modules(folder: &Path) -> BTreeSet<PathBuf> {
 #[test]
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.file()).collect();
-    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs"));
+    let checkers: Vec<_> = checkers().iter().map(|checker| assertions::checker_file(&path_of(checker.bench))).collect();
+    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file);
     assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
 }
 
@@ -96,6 +97,26 @@ pub(super) fn check_proof(bench: &str) {
     assert!(proof.mistakes.len() >= 2, "{}: expected two mistakes or more", proof.path());
 }
 
+/// Number of cycles in which each deliberate violation of a contract must be reported.
+const VIOLATED_CYCLES: u64 = 10_000;
+
+/// Checks that each deliberate violation of a module's contract makes its property fail, that each property
+/// has a violation, and that nothing fails without one.
+pub(super) fn check_assertions(bench: &str) {
+    let checker = checkers().into_iter().find(|checker| checker.bench == bench).expect("a bench is in the list");
+    let block = blocks().into_iter().find(|block| block.bench == bench).expect("a checker has a module");
+    let properties = block.checker().unwrap().expect("a checker has a file").properties();
+    let failed = Lockstep::violate(block, (Size::Small, 1), checker.violations, VIOLATED_CYCLES).unwrap();
+    assert!(failed[0].is_empty(), "{}: {:?} fail without a violation", block.path(), failed[0]);
+    let missed = |(Violation { property, change }, failed): (&Violation, &BTreeSet<String>)| {
+        (!failed.contains(*property)).then(|| format!("{change:?} does not violate {property}, but {failed:?}"))
+    };
+    let missed: Vec<_> = checker.violations.iter().zip(&failed[1..]).filter_map(missed).collect();
+    assert!(missed.is_empty(), "{}:\n{}", block.path(), missed.join("\n"));
+    let violated: BTreeSet<_> = checker.violations.iter().map(|violation| violation.property.to_owned()).collect();
+    assert_eq!(properties, violated, "{}: each property needs a violation", block.path());
+}
+
 #[test]
 fn every_bench_has_ten_mistakes_to_notice() {
     for block in blocks() {
@@ -110,7 +131,10 @@ fn no_module_has_a_warning_of_verilator() {
     for block in sample(blocks(), 3) {
         let file = block.file();
         let mut verilator = Command::new("verilator");
-        let command = verilator.args(["--lint-only", "-Wall", "-y"]).arg(file.with_file_name("")).arg(&file);
+        let command = verilator.args(["--lint-only", "-Wall", "--assert", "--top-module", &module_of(&block.path())]);
+        let command = command.arg("-y").arg(file.with_file_name("")).arg(&file);
+        let checker = assertions::checker_file(&block.path());
+        let command = command.args(checker.exists().then_some(&checker));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -241,30 +265,30 @@ const REFUSED: &[(&str, &[&str])] = &[
             "RFC=-1",
         ],
     ),
-    ("index/i_poly", &["INDEX_BITS=0", "POLYNOMIAL=69"]),
+    ("index/i_poly", &["INDEX_BITS=0", "POLYNOMIAL=69", "LINE_BITS=0", "OFFSET_BITS=-1", "ADDR_BITS=7"]),
     ("index/xor_index", &["LINE_BITS=0", "INDEX_BITS=0"]),
-    ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0"]),
+    ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0", "LINE_BITS=0"]),
     ("l1/bypass/pdp", &["SETS=0", "WAYS=1", "DISTANCE=256"]),
-    ("l1/coalescer", &["LINE_LOG2=8"]),
-    ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64"]),
+    ("l1/coalescer", &["LINE_LOG2=8", "LINE_BITS=0"]),
+    ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64", "TAG_BITS=0"]),
     ("l1/dueling", &["NUM_SMS=1", "INTERVAL=0", "MARGIN=101", "MIN_ACCESSES=99999"]),
-    ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0"]),
-    ("l1/mshr", &["ENTRIES=0", "MERGES=0"]),
-    ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9"]),
+    ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0", "LINE_BITS=0", "TICKET_BITS=0"]),
+    ("l1/mshr", &["ENTRIES=0", "MERGES=0", "LINE_BITS=0", "PLACE_BITS=0"]),
+    ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9", "TAG_BITS=0"]),
     ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
-    ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0"]),
+    ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0", "TAG_BITS=0", "LINE_BYTES=0"]),
     ("sm/scoreboard", &["WARPS=0"]),
     ("sm/simt_stack", &["WARPS=0", "LANES=1"]),
     ("sm/warp_scheduler", &["WARPS=65"]),
     ("throttle/ccws/scores", &["WARPS=0", "BASE=262144", "K=0"]),
-    ("throttle/ccws/victims", &["SETS=0", "WAYS=0", "WARPS=0", "VICTIM_SETS=0", "VICTIM_WAYS=1"]),
+    ("throttle/ccws/victims", &["SETS=0", "WAYS=0", "WARPS=0", "VICTIM_SETS=0", "VICTIM_WAYS=1", "LINE_BITS=0"]),
     (
         "throttle/coordinator",
         &["CORES=0", "MOST=128", "MPKI=0", "ABOVE=8", "TRIGGER=3", "COORDINATOR=0 TRIGGER=2", "MEMO=65"],
     ),
     ("throttle/monitor", &["MOST=128", "PERIOD=99999", "MPKI=0", "SAMPLE=8"]),
     ("tracker/sharer_table", &["SETS=3", "WAYS=1", "SMS=1", "LINE_BITS=7"]),
-    ("tracker/transfers", &["ROWS=0", "SMS=1"]),
+    ("tracker/transfers", &["ROWS=0", "SMS=1", "LINE_BITS=0", "TICKET_BITS=0"]),
 ];
 
 #[test]
@@ -288,25 +312,40 @@ fn every_refusal_of_a_parameter_happens() {
 }
 
 /// Returns the module lists for external tools. Each list is given by its file name in `rtl/hdl/` and its
-/// text.
-fn lists() -> [(&'static str, String); 3] {
+/// and its text.
+fn lists() -> [(&'static str, String); 4] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
         blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+    };
+    let checkers = |indent: &str| -> String {
+        let file = |checker: &&Checker| assertions::checker_file(&path_of(checker.bench));
+        let name = |checker| file(checker).strip_prefix(hdl_folder()).unwrap().display().to_string();
+        checkers().iter().map(|checker| format!("{indent}{}\n", name(checker))).collect()
     };
     let [license, version] = [env!("CARGO_PKG_LICENSE"), env!("CARGO_PKG_VERSION")];
     let spdx = format!("# SPDX-License-Identifier: {license}\n");
     [
         ("files.f", files("")),
-        ("Bender.yml", format!("{spdx}package:\n  name: warpsieve\n\nsources:\n{}", files("  - "))),
+        ("checkers.f", checkers("")),
+        (
+            "Bender.yml",
+            format!(
+                "{spdx}package:\n  name: warpsieve\n\nsources:\n{}  - target: any(simulation, formal)\n    files:\n{}",
+                files("  - "),
+                checkers("      - ")
+            ),
+        ),
         (
             "warpsieve.core",
             format!(
                 "CAPI=2:\n{spdx}name: warpsieve:hdl:modules:{version}\n\
                  description: Components of GPU caches, schedulers and DRAM channels\n\n\
-                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n\n\
-                 targets:\n  default:\n    filesets: [rtl]\n",
-                files("      - ")
+                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n  \
+                 checkers:\n    files:\n{}    file_type: systemVerilogSource\n\n\
+                 targets:\n  default:\n    filesets: [rtl]\n  checked:\n    filesets: [rtl, checkers]\n",
+                files("      - "),
+                checkers("      - ")
             ),
         ),
     ]
@@ -320,7 +359,47 @@ fn the_lists_for_tools_name_every_module() {
             fs::write(&file, &text).unwrap();
         }
         let is_same = fs::read_to_string(&file).is_ok_and(|present| present == text);
-        assert!(is_same, "rtl/hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
+        assert!(is_same, "rtl/hdl/{name} {OUTDATED}");
+    }
+}
+
+/// File that lists which inputs of each module reach which outputs, for the documentation.
+const PATHS: &str = "paths.txt";
+
+/// Message of a test that finds a list different.
+const OUTDATED: &str = "is out of date: UPDATE_LISTS=1 cargo test -p hdl list writes it";
+
+/// Returns the modules in the list of paths: all that Yosys maps within minutes.
+fn listed() -> impl Iterator<Item = &'static Block> {
+    blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str()))
+}
+
+#[test]
+fn the_list_of_paths_names_every_module_with_its_parameters() {
+    // Another test is writing the list.
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        return;
+    }
+    let text = fs::read_to_string(hdl_folder().join(PATHS)).unwrap();
+    let titles: Vec<_> = listed().map(|block| paths::describe_parameters(block, Size::Small)).collect();
+    let sections: Vec<_> = text.split("\n\n").map(|section| format!("{}\n", section.trim_end())).collect();
+    let is_same = sections.iter().zip(&titles).all(|(section, title)| section.starts_with(title));
+    assert!(is_same && sections.len() == titles.len(), "rtl/hdl/{PATHS} {OUTDATED}");
+}
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+fn the_list_of_paths_has_those_that_yosys_finds() {
+    let file = hdl_folder().join(PATHS);
+    let describe = |block: &Block| describe_block(block, Size::Small, &block.reach(Size::Small).unwrap());
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        fs::write(&file, listed().map(describe).collect::<Vec<_>>().join("\n")).unwrap();
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    let sections: Vec<_> = text.split("\n\n").map(str::trim_end).collect();
+    for block in sample(listed(), 3) {
+        let section = describe(block);
+        assert!(sections.contains(&section.trim_end()), "rtl/hdl/{PATHS} {OUTDATED}; expected\n{section}");
     }
 }
 

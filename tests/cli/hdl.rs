@@ -46,6 +46,11 @@ fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
 }
 
 #[test]
+fn a_cell_library_that_is_not_there_is_refused() {
+    warpsieve(&["hdl", "synth", "l1/mshr", "--liberty", "nowhere.lib"]).assert_refused(&["nowhere.lib"]);
+}
+
+#[test]
 fn a_part_that_is_not_there_is_refused_with_one_that_is() {
     for command in ["synth", "vectors", "waves"] {
         let options: &[&str] = if command == "synth" { &[] } else { &["-o", "nowhere"] };

@@ -348,7 +348,9 @@ fn the_page_about_testing_has_what_soaks_are_to_meet() {
 #[test]
 fn the_page_about_systemverilog_lists_modules_and_proofs() {
     let part = |name, arguments| Part { name, text: code_block(&print(arguments)) };
-    holds("docs/hdl.md", &[part("list", &["hdl", "list"]), part("proofs", &["hdl", "prove", "--list"])]);
+    let paths = fs::read_to_string(root().join("rtl/hdl/paths.txt")).unwrap();
+    let paths = Part { name: "paths", text: code_block(&paths) };
+    holds("docs/hdl.md", &[part("list", &["hdl", "list"]), part("proofs", &["hdl", "prove", "--list"]), paths]);
 }
 
 #[test]

@@ -30,6 +30,15 @@ module ws_index_i_poly #(
   if (POLYNOMIAL >> INDEX_BITS != 1) begin : g_refuse_polynomial
     $error("POLYNOMIAL is %0d, expected a polynomial of degree INDEX_BITS", POLYNOMIAL);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
+  if (OFFSET_BITS < 0) begin : g_refuse_offset_bits
+    $error("OFFSET_BITS is %0d, expected 0 or more", OFFSET_BITS);
+  end
+  if (ADDR_BITS <= OFFSET_BITS) begin : g_refuse_addr_bits
+    $error("ADDR_BITS is %0d, expected more than OFFSET_BITS", ADDR_BITS);
+  end
 `endif
 
   function automatic [INDEX_BITS*LINE_BITS-1:0] rows();

@@ -71,6 +71,9 @@ module ws_l1_coalescer #(
   if (LINE_LOG2 < 6 || LINE_LOG2 > 7) begin : g_refuse_line_log2
     $error("LINE_LOG2 is %0d, expected 6 or 7", LINE_LOG2);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
 `endif
 
   localparam logic [1:0] LOAD = 0, CONST = 2;

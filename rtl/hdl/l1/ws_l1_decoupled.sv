@@ -79,6 +79,9 @@ module ws_l1_decoupled #(
   if (THRESHOLD < 0 || THRESHOLD > 63) begin : g_refuse_threshold
     $error("THRESHOLD is %0d, expected 0 to 63", THRESHOLD);
   end
+  if (TAG_BITS < 1) begin : g_refuse_tag_bits
+    $error("TAG_BITS is %0d, expected 1 or more", TAG_BITS);
+  end
 `endif
 
   localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;

@@ -50,6 +50,12 @@ module ws_l1_miss_queue #(
   if (LINE_BYTES < 1) begin : g_refuse_line_bytes
     $error("LINE_BYTES is %0d, expected 1 or more", LINE_BYTES);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
+  if (TICKET_BITS < 1) begin : g_refuse_ticket_bits
+    $error("TICKET_BITS is %0d, expected 1 or more", TICKET_BITS);
+  end
 `endif
 
   // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), with 0 in all other

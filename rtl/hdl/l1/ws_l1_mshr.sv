@@ -80,6 +80,12 @@ module ws_l1_mshr #(
   if (MERGES < 1) begin : g_refuse_merges
     $error("MERGES is %0d, expected 1 or more", MERGES);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
+  if (PLACE_BITS < 1) begin : g_refuse_place_bits
+    $error("PLACE_BITS is %0d, expected 1 or more", PLACE_BITS);
+  end
 `endif
 
   logic [ENTRIES-1:0]    used_q, ready_q, closed_q;

@@ -66,6 +66,9 @@ module ws_l1_tags #(
   if (POLICY < 0 || POLICY > 2) begin : g_refuse_policy
     $error("POLICY is %0d, expected 0 (LRU), 1 (SRRIP) or 2 (BRRIP)", POLICY);
   end
+  if (TAG_BITS < 1) begin : g_refuse_tag_bits
+    $error("TAG_BITS is %0d, expected 1 or more", TAG_BITS);
+  end
 `endif
 
   localparam logic [1:0] INVALID = 0, RESERVED = 1, VALID = 2, MODIFIED = 3;

@@ -127,6 +127,12 @@ module ws_l2_frc #(
   if (L1S < 1) begin : g_refuse_l1s
     $error("L1S is %0d, expected 1 or more", L1S);
   end
+  if (TAG_BITS < 1) begin : g_refuse_tag_bits
+    $error("TAG_BITS is %0d, expected 1 or more", TAG_BITS);
+  end
+  if (LINE_BYTES < 1) begin : g_refuse_line_bytes
+    $error("LINE_BYTES is %0d, expected 1 or more", LINE_BYTES);
+  end
 `endif
 
   localparam logic [2:0] FREE = 0, FETCH = 1, FILLED = 2, VICT_INV = 3, VICT_WB = 4;

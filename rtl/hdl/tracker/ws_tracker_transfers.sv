@@ -83,6 +83,12 @@ module ws_tracker_transfers #(
   if (SMS < 2) begin : g_refuse_sms
     $error("SMS is %0d, expected 2 or more", SMS);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
+  if (TICKET_BITS < 1) begin : g_refuse_ticket_bits
+    $error("TICKET_BITS is %0d, expected 1 or more", TICKET_BITS);
+  end
 `endif
 
   logic [ROWS-1:0]        used_q, forwarded_q, refused_q;

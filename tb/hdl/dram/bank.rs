@@ -15,7 +15,7 @@ use rtl::dram::config::DramTiming;
 use rtl::kernel::{Describe, Edge};
 
 use super::timing::fermi;
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -37,6 +37,24 @@ block! {
             "act_from_q <= later(act_from_q, now_i + 64'(RC));",
             "an ACT is not legal before the stored cycle",
         ),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("op_known", "op", "3'd7"),
+        Violation::by_input("time_passes", "now", "64'd1"),
+        Violation::by_input("act_allowed", "op", "3'd1"),
+        Violation::by_input("rd_allowed", "op", "3'd2"),
+        Violation::by_input("wr_allowed", "op", "3'd3"),
+        Violation::by_input("pre_allowed", "op", "3'd4"),
+        Violation::by_module("act_opens", "{open_q, row_q} <= {1'b1, act_row_i};", "open_q <= 1;"),
+        Violation::by_module("pre_closes", "{open_q, row_q} <= '0;", "row_q <= '0;"),
+        Violation::by_module("closed_row", "{open_q, row_q} <= '0;", "open_q <= 0;"),
+        Violation::by_module("rd_waits", "may_rd_o = now_i >= rd_from_q", "may_rd_o = 1"),
+        Violation::by_module("wr_waits", "wr_from_q <= now_i + 64'(RCD_WR)", "wr_from_q <= now_i + 64'd1"),
+        Violation::by_module("pre_waits", "op_i == ACT || is_column) pre_from_q", "is_column) pre_from_q"),
+        Violation::by_module("act_waits", "act_from_q <= later(act_from_q, now_i + 64'(RP));", ""),
     ]
 }
 

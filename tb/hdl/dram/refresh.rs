@@ -22,7 +22,7 @@ use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -46,6 +46,20 @@ block! {
             "a closed bank does not delay a precharge that the channel allows",
         ),
         Mistake::equivalent("if (stops_o) begin", "if (stops_o || draining_q) begin", "a due refresh stays due until done"),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("time_passes", "now", "64'd1"),
+        Violation::by_input("served_is_last", "served_valid", "1'b1"),
+        Violation::by_input("done_allowed", "done", "1'b1"),
+        Violation::by_module("stops_until", "assign stops_o = now_i >= due_q;", "assign stops_o = now_i == due_q;"),
+        Violation::by_module("not_too_early", "due_q <= due_q + 64'(REFI)", "due_q <= due_q + 64'(REFI / 2)"),
+        Violation::by_module("columns_hit", "hits_i & eligible_i;", "eligible_i;"),
+        Violation::by_module("columns_left", "last_q <= columns_o & ~served;", "last_q <= columns_o;"),
+        Violation::by_module("ref_if_closed", "step_is_ref_o = open_i == '0", "step_is_ref_o = 1"),
+        Violation::by_module("step_allowed", "(open_i & ~may_pre_i) == '0", "1"),
     ]
 }
 

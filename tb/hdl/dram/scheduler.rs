@@ -26,7 +26,7 @@ use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -45,6 +45,21 @@ block! {
         Mistake::new("row_valid_o = rows_i && may_row", "row_valid_o = may_row"),
         Mistake::new("(DUAL || !col_valid_o)", "1"),
         Mistake::equivalent("stopped = rows_i ? capped_i & hit_banks", "stopped = rows_i ? capped_i", "a bank without hits serves none"),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("age_ordered", "older", "'1"),
+        Violation::by_module("col_legal", "& col_legal_i", ""),
+        Violation::by_module("col_uncapped", "& ~slots_in(stopped, bank_i)", ""),
+        Violation::by_module("col_oldest", "number_of(oldest(may_col, older_i))", "number_of(may_col & (~may_col + 1'b1))"),
+        Violation::by_module("row_oldest", "number_of(oldest(may_row, older_i))", "number_of(may_row & (~may_row + 1'b1))"),
+        Violation::by_module("row_legal", "wanted & row_legal_i", "wanted"),
+        Violation::by_module("row_kind", "row_is_pre_o = open_i[", "row_is_pre_o = !open_i["),
+        Violation::by_module("hit_keeps", "banks_of(slots, bank_i) & ~(hit_banks & ~stopped)", "banks_of(slots, bank_i)"),
+        Violation::by_module("one_bus", "(DUAL || !col_valid_o)", "1"),
+        Violation::by_module("col_first", "assign col_valid_o = may_col != '0;", "assign col_valid_o = may_col != '0 && may_row == '0;"),
     ]
 }
 

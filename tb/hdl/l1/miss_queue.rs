@@ -16,7 +16,7 @@ use rtl::l1::coalescer::LineShape;
 use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
 use rtl::noc::packet::TICKET_BITS;
 
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -33,6 +33,19 @@ block! {
         Mistake::new("if (push_i && level_2 == L_BITS'(s))", "if (level_2 == L_BITS'(s))"),
         Mistake::new("level_2 + 1'b1 == L_BITS'(s)", "level_q + 1'b1 == L_BITS'(s)"),
         Mistake::new("else if (pop_i) slot_q[s] <= behind;", "else slot_q[s] <= behind;"),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("pop_has_head", "pop", "1'b1"),
+        Violation::by_input("push_has_room", "push", "1'b1"),
+        Violation::by_module("level_counted", "level_2 = level_q - L_BITS'(pop_i)", "level_2 = level_q"),
+        Violation::by_module("pop_makes_room", "L_BITS'(DEPTH) - level_2;", "L_BITS'(DEPTH) - level_q;"),
+        Violation::by_module("push_is_head", "slot_q[s] <= first_i;", "slot_q[s] <= second_i;"),
+        Violation::by_module("head_stable", "else if (pop_i) slot_q[s] <= behind;", "else slot_q[s] <= behind;"),
+        Violation::by_module("search_queued", "holds_write_o = |writes", "holds_write_o = 1"),
+        Violation::by_module("free_is_empty", "assign behind = EMPTY;", "assign behind = '0;"),
     ]
 }
 

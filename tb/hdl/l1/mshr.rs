@@ -21,7 +21,7 @@ use golden::l1::mshr::{Replay, Verdict};
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -47,6 +47,25 @@ block! {
             "used_3[e] && ready_3[e] && set_way_q[e] == acc_place_i",
             "an entry that is ready is in use",
         ),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("miss_untracked", "acc_op", "2'd2"),
+        Violation::by_input("miss_place", "acc_place", "'0"),
+        Violation::by_module("fill_one", "used_q[e] && !ready_q[e] && line_q[e] == fill_line_i", "used_q[e]"),
+        Violation::by_module("recall_one", "!ready_1[e] && line_q[e] == recall_line_i", "!ready_1[e]"),
+        Violation::by_module("acc_one", "used_3[e] && line_q[e] == acc_line_i", "used_3[e]"),
+        Violation::by_module("one_way", "acc_free_o = has_free && !acc_draining_o", "acc_free_o = has_free"),
+        Violation::by_module("ready_used", "used_q <= used_3 | allocated;", "used_q <= allocated;"),
+        Violation::by_module("ready_counted", "ready_entries_q <= len_3;", "ready_entries_q <= len_1;"),
+        Violation::by_module("fill_place", "& set_way_q[e];", "& ~set_way_q[e];"),
+        Violation::by_module("fill_pops", "assign pop_valid_o = len_1 != 0;", "assign pop_valid_o = ready_entries_q != 0;"),
+        Violation::by_module("freed_again", "wire [ENTRIES-1:0] used_3 = used_q & ~freed;", "wire [ENTRIES-1:0] used_3 = used_q;"),
+        Violation::by_module("takes_free", "free_entry = lowest_free;", "free_entry = '0;"),
+        Violation::by_module("stays_ready", "assign has_ready_o = len_3 != 0;", "assign has_ready_o = 1;"),
+        Violation::by_module("offer_stable", "if (pop_go) head_q[pop_entry] <= pop_next;", "head_q[pop_entry] <= pop_next;"),
     ]
 }
 

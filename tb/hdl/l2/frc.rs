@@ -21,7 +21,7 @@ use rtl::cells::line::LineData;
 use rtl::kernel::{Describe, Edge};
 use rtl::l2::{Eviction, Frc, FrcEntry, FrcShape, FrcState, LineState, Tag};
 
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -48,6 +48,28 @@ block! {
             "sharers_3[e] = (allocates[e] ? '0 : sharers_q[e]) |",
             "a free entry has no sharers",
         ),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("entry_exists", "acc_sm", "'1"),
+        Violation::by_input("ack_expected", "ack_valid", "1'b1"),
+        Violation::by_input("alloc_free", "acc_op", "2'd1"),
+        Violation::by_input("fill_fetches", "acc_op", "2'd2"),
+        Violation::by_input("write_filled", "acc_op", "2'd3"),
+        Violation::by_input("put_here", "put_valid", "1'b1"),
+        Violation::by_input("turn_waits", "turn", "2'd1"),
+        Violation::by_input("exc_taken", "exc_valid", "1'b1"),
+        Violation::by_input("gone_due", "gone", "'1"),
+        Violation::by_input("recall_due", "recall_valid", "1'b1"),
+        Violation::by_module("find_state", "state_1[e] != FREE && bank_set", "bank_set"),
+        Violation::by_module("free_is_free", "if (state_1[e] == FREE && 32'(find_set_i)", "if (32'(find_set_i)"),
+        Violation::by_module("free_is_found", "state_1[e] == FREE && 32'(find_set_i)", "state_q[e] == FREE && 32'(find_set_i)"),
+        Violation::by_module("swap_filled", "level_q <= level_3 - LEVEL_BITS'(take);", "level_q <= level_3;"),
+        Violation::by_module("swap_offered", "assign to_swap_valid_o = filled.level_3 != 0;", "assign to_swap_valid_o = filled.level_q != 0;"),
+        Violation::by_module("copies_kept", "exc_sharers_o = sharers_3[exc_entry_i]", "exc_sharers_o = sharers_q[exc_entry_i]"),
+        Violation::by_module("recall_copy", "for (int k = L1S - 1; k >= 0; k--)", "for (int k = 0; k < L1S; k++)"),
     ]
 }
 

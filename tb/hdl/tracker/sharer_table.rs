@@ -18,7 +18,7 @@ use rtl::kernel::{Describe, Edge};
 use rtl::replacement::lru::Lru;
 use rtl::tracker::{SharerList, Table};
 
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -42,6 +42,19 @@ block! {
             "behind = sharers & ~self & (",
             "others are the sharers without the requester",
         ),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("op_known", "op", "3'd6"),
+        Violation::by_input("sm_exists", "sm", "'1"),
+        Violation::by_module("supplier_exists", "for (int s = SMS - 1; s >= 0; s--) if (among[s]) lowest = SM_BITS'(s);", "lowest = '1;"),
+        Violation::by_module("supplier_another", "others = sharers & ~self", "others = sharers"),
+        Violation::by_module("added_supplies", "next[VALID] = 1;", "next[VALID] = was[VALID];"),
+        Violation::by_module("removed_is_not", "next[SHARERS+:SMS] = left;", "next[SHARERS+:SMS] = sharers;"),
+        Violation::by_module("forgotten_is_not", "FORGET: next[VALID] = 0;", "FORGET: ;"),
+        Violation::by_module("cleared_is_not", "if (op_i == CLEAR)", "if (0)"),
     ]
 }
 

@@ -16,7 +16,7 @@ use rtl::kernel::{Describe, Edge};
 use rtl::noc::packet::TICKET_BITS;
 use rtl::tracker::{ForwardResult, TrackShape, Transfer, Transfers};
 
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -42,6 +42,20 @@ block! {
             "used_1[r] && !forwarded_q[r] &&",
             "an answer closes a row that was forwarded",
         ),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("one_use", "poison_valid", "1'b1"),
+        Violation::by_module("rows_used", "forwarded_1 = forwarded_q & ~answered", "forwarded_1 = forwarded_q"),
+        Violation::by_module("answer_forwarded", "one(answer_valid_i, answer_row_i) & forwarded_q", "one(answer_valid_i, answer_row_i)"),
+        Violation::by_module("reply_at_l2", "!refused_q[r] && sm_q[r] == reply_sm_i", "sm_q[r] == reply_sm_i"),
+        Violation::by_module("resend_refused", "resend_row_o = first(refused_1)", "resend_row_o = first(refused_q)"),
+        Violation::by_module("opens_free", "free_row_o = first(~used_3)", "free_row_o = first(~used_q)"),
+        Violation::by_module("opened_is_used", "used_q <= used_3 | opens;", "used_q <= used_3;"),
+        Violation::by_module("forwarded_is_own", "(forwarded_1 | refused_3) & is_line", "refused_3 & is_line"),
+        Violation::by_module("poisoned_stays", "&& poison_sms_i[sm_q[r]]", "&& !poison_sms_i[sm_q[r]]"),
     ]
 }
 

@@ -39,6 +39,9 @@ module ws_l1_bypass_contention #(
   if (WARPS < 1) begin : g_refuse_warps
     $error("WARPS is %0d, expected 1 or more", WARPS);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
 `endif
 
   // A lane is counted if no lower active lane accesses the same line.

@@ -60,6 +60,9 @@ module ws_throttle_ccws_victims #(
   if (VICTIM_WAYS < 2) begin : g_refuse_victim_ways
     $error("VICTIM_WAYS is %0d, expected 2 or more", VICTIM_WAYS);
   end
+  if (LINE_BITS < 1) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected 1 or more", LINE_BITS);
+  end
 `endif
 
   localparam int LRU = $clog2(VICTIM_WAYS), CELL = 1 + LINE_BITS + LRU, ROW = VICTIM_WAYS * CELL;
