@@ -34,8 +34,8 @@ mod warps;
 use std::fmt;
 
 use isa::lanes::ConvergenceFault;
-use isa::program::Program;
-use isa::types::Special;
+use isa::program::{MemOp, Program};
+use isa::types::{Space, Special};
 
 use self::code::{Code, special};
 use self::registers::Slot;
@@ -255,6 +255,28 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
 /// Number of named barriers per CTA.
 const BARRIERS: usize = 16;
 
+/// Volatile loads from shared memory during the turn of a warp. If the warp executes the same one twice, it
+/// probably polls: it waits in a loop for another warp, for example for the arrivals at an mbarrier object
+/// (`mbarrier.test_wait`). The turn then ends, so that the other warp can run.
+#[derive(Clone, Copy, Default)]
+struct Polls {
+    /// Program counter of the first volatile load.
+    first: Option<u32>,
+    /// True if the warp has executed that load again.
+    is_repeated: bool,
+}
+
+impl Polls {
+    /// Records a load.
+    #[inline]
+    fn note(&mut self, pc: u32, mem: &MemOp) {
+        if mem.volatile && matches!(mem.space, Space::Shared | Space::Generic) {
+            self.is_repeated |= self.first == Some(pc);
+            self.first.get_or_insert(pc);
+        }
+    }
+}
+
 /// Resident CTA with its memory, warps and barriers.
 struct Cta<'a> {
     launch: &'a Launch<'a>,
@@ -269,6 +291,8 @@ struct Cta<'a> {
     arrived: [u32; BARRIERS],
     index: [u32; 3],
     executed: u64,
+    /// Polls of the current turn of a warp.
+    polls: Polls,
     /// True if the CTA has made progress since the flag was last cleared: it started, a warp ended, a value
     /// in memory changed, or a barrier reduction completed.
     has_changed: bool,
@@ -302,6 +326,7 @@ impl<'a> Cta<'a> {
             arrived: [0; BARRIERS],
             index: [0; 3],
             executed: 0,
+            polls: Polls::default(),
             has_changed: false,
             undefined: code.follows_undefined.then(|| UndefinedBits::new(code, threads.div_ceil(LANES))),
         };

@@ -13,8 +13,7 @@
 
 use Bit::{Column, Product, Row, Same};
 
-/// Change of an element's position in its matrix if one bit is set. The bit belongs to the lane number, or to
-/// the number of the element within the lane.
+/// Number of lanes in a warp.
 const LANES: u32 = 32;
 
 /// Effect of one bit of the lane number, or of the element number within a lane, on the position of the

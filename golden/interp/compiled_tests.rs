@@ -386,3 +386,16 @@ fn the_lowest_member_is_elected() {
     };
     assert_eq!(results("", 32, body), (0..32).map(expected).collect::<Vec<u32>>());
 }
+
+#[test]
+fn a_member_that_has_exited_is_not_elected() {
+    for (exited, leader) in [("eq.u32 %p1, %r0, 0", 1), ("lt.u32 %p1, %r0, 7", 7)] {
+        let body = format!(
+            "setp.{exited}; @%p1 exit; elect.sync %r2|%p2, 0xffffffff;\n\
+             selp.u32 %r3, 1000, 0, %p2; add.u32 %r1, %r2, %r3;"
+        );
+        let expected = |thread: u32| leader + if thread == leader { 1000 } else { 0 };
+        let words = results("", 32, &body);
+        assert_eq!(words[leader as usize..], (leader..32).map(expected).collect::<Vec<u32>>(), "{exited}");
+    }
+}

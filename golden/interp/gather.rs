@@ -4,7 +4,7 @@
 //! 32 threads, even if lanes have exited. In an exchange with a member mask, all members that have not exited
 //! take part, and must execute the exchange together.
 
-use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
+use isa::lanes::{ConvergenceFault, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
 
 use super::code::DecodedInst;
@@ -53,7 +53,7 @@ impl Cta<'_> {
             return Err((first + fault.lane() as usize, FaultKind::Convergence(fault)));
         }
         let inputs = WarpInputs { a: &a, b: &b, c: &c, pred };
-        let votes = matches!(op, WarpOp::Vote { mode, .. } if *mode != VoteMode::Ballot);
+        let votes = matches!(op, WarpOp::Vote { mode, .. } if !mode.gives_mask());
         let mut rest = mask;
         while rest != 0 {
             let group = agreeing(&members, rest, rest.trailing_zeros() as usize);

@@ -73,6 +73,7 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_launch() {
         (parted("vote.sync.all.pred %p2, 1, 15;"), missing("vote.sync", "0x0000000f", "0x00000008")),
         (parted("match.any.sync.b64 %r1, %rd11, 255;"), missing("match.sync", "0x000000ff", "0x000000f8")),
         (parted("redux.sync.or.b32 %r1, %r0, 23;"), missing("redux.sync", "0x00000017", "0x00000010")),
+        (parted("elect.sync _|%p2, 255;"), missing("elect.sync", "0x000000ff", "0x000000f8")),
         (parted("bar.warp.sync -1;"), missing("bar.warp.sync", "0xffffffff", "0x000000f8")),
         (
             parted("vote.sync.ballot.b32 %r1, 1, 6;"),

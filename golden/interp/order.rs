@@ -5,10 +5,11 @@ use super::code::{Code, decode};
 use super::livelock::{Livelock, livelock};
 use super::undefined::{UndefinedRead, reads_undefined};
 use super::warps::Watcher;
-use super::{Counts, Cta, InterpError, Launch, Sms, check, ctas, run_steps};
+use super::{Counts, Cta, InterpError, Launch, Polls, Sms, check, ctas, run_steps};
 use crate::memory::FlatMemory;
 
-/// Maximum number of instructions that a warp runs per turn. The turn ends earlier if the warp must wait.
+/// Maximum number of instructions that a warp runs per turn. The turn ends earlier if the warp must wait, or
+/// if it polls shared memory ([`super::Polls`]).
 const BURST: u64 = 1 << 12;
 /// Maximum number of warp instructions that a CTA runs per turn. The turn ends earlier if the CTA ends.
 const TURN: u64 = 1 << 17;
@@ -162,10 +163,11 @@ impl<'a, 'm> Residents<'a, 'm> {
         ran
     }
 
-    /// Runs a warp until it must wait or has run `most` instructions.
+    /// Runs a warp until it must wait, polls shared memory, or has run `most` instructions.
     fn burst(&mut self, cta: usize, warp: usize, most: u64) -> Result<(), InterpError> {
         let end = self.issued + most;
-        while self.issued < end && self.ctas[cta].can_run(warp) {
+        self.ctas[cta].polls = Polls::default();
+        while self.issued < end && self.ctas[cta].can_run(warp) && !self.ctas[cta].polls.is_repeated {
             self.issue(cta, warp, None)?;
         }
         Ok(())

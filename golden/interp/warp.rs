@@ -186,7 +186,10 @@ impl Cta<'_> {
     ) -> Result<(), (usize, FaultKind)> {
         let first = self.warps[warp].first;
         match &inst.op {
-            Op::Load(mem) => self.load(warp, inst, mem, mask, addresses, memory),
+            Op::Load(mem) => {
+                self.polls.note(pc, mem);
+                self.load(warp, inst, mem, mask, addresses, memory)
+            }
             Op::Store(mem) => self.store(warp, inst, mem, mask, addresses, memory),
             Op::Atomic(f, mem) => {
                 each(first, mask, |lane| self.atomic(warp, lane, inst, (*f, mem), addresses[lane], memory))

@@ -205,6 +205,25 @@ fn an_order_lets_nobody_wait_in_vain() {
 }
 
 #[test]
+fn a_warp_that_polls_shared_memory_yields_to_the_others() {
+    // Each round ends when all four warps have arrived at the mbarrier object.
+    let body = ".shared .align 8 .b64 bar; setp.ne.u32 %p1, %r0, 0;\n\
+                @!%p1 mbarrier.init.shared.b64 [bar], 128; bar.sync 0; mov.u32 %r4, 0; ROUND: mbarrier.arrive.shared.b64 %rd2, [bar];\n\
+                WAIT: mbarrier.test_wait.shared.b64 %p2, [bar], %rd2; @!%p2 bra WAIT;\n\
+                add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 10; @%p3 bra ROUND; st.global.u32 [%rd1], %r4;";
+    let program = kernel(body);
+    for order in [Order::Forward, Order::Backward, Order::Random(1), Order::Random(2)] {
+        let mut memory = memory();
+        let counts = run_in(order, &launch(&program, 1, 128), ONE, &mut memory).unwrap();
+        assert_eq!(words_of(&memory)[..128], [10; 128], "{order:?}");
+        // In each round, a warp polls a few times. A wait for the end of a full turn would take thousands of
+        // instructions.
+        let of_a_warp = counts.thread_instructions / 128;
+        assert!(of_a_warp < 1000, "{order:?}: {of_a_warp} instructions");
+    }
+}
+
+#[test]
 fn orders_differ_where_warps_race() {
     let last = "st.global.u32 [%rd0], %r3;";
     let lost = "ld.global.u32 %r4, [%rd0]; add.u32 %r4, %r4, 1; st.global.u32 [%rd0], %r4;";

@@ -14,7 +14,7 @@ use crate::types::Type;
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
 /// | `Shuffle`   | value; predicate: is source lane in range? | value, lane or distance, clamp and segment, members |
-/// | `Vote`      | predicate; for `Ballot` a 32-bit mask      | predicate, members |
+/// | `Vote`      | predicate; for `Ballot` and `Elect` a mask | predicate, members |
 /// | `ActiveMask`| 32-bit mask of the active lanes            | none |
 /// | `Match`     | mask; with `all` also a predicate          | value, members |
 /// | `Reduce`    | value                                      | value, members |
@@ -80,6 +80,17 @@ pub enum VoteMode {
     Uniform,
     /// Mask of the lanes in which the predicate is true.
     Ballot,
+    /// Same as [`VoteMode::Ballot`]. Lowering of `elect.sync` uses this mode, so that faults name that
+    /// instruction.
+    Elect,
+}
+
+impl VoteMode {
+    /// True if the result is a mask of lanes; otherwise it is a predicate.
+    #[must_use]
+    pub fn gives_mask(self) -> bool {
+        matches!(self, VoteMode::Ballot | VoteMode::Elect)
+    }
 }
 
 impl WarpOp {
@@ -89,6 +100,7 @@ impl WarpOp {
         match self {
             WarpOp::Shuffle { sync: true, .. } => "shfl.sync",
             WarpOp::Shuffle { sync: false, .. } => "shfl",
+            WarpOp::Vote { mode: VoteMode::Elect, .. } => "elect.sync",
             WarpOp::Vote { sync: true, .. } => "vote.sync",
             WarpOp::Vote { sync: false, .. } => "vote",
             WarpOp::ActiveMask => "activemask",
@@ -163,7 +175,7 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
         WarpOp::Vote { mode: VoteMode::All, .. } => truth(holds == active),
         WarpOp::Vote { mode: VoteMode::Any, .. } => truth(holds != 0),
         WarpOp::Vote { mode: VoteMode::Uniform, .. } => truth(holds == 0 || holds == active),
-        WarpOp::Vote { mode: VoteMode::Ballot, .. } => WarpResult { values: splat(holds), preds: 0 },
+        WarpOp::Vote { mode: VoteMode::Ballot | VoteMode::Elect, .. } => WarpResult { values: splat(holds), preds: 0 },
         WarpOp::ActiveMask => WarpResult { values: splat(active), preds: 0 },
         WarpOp::Match { all, ty } => {
             let bits = u64::MAX >> (64 - ty.bits());

@@ -266,8 +266,14 @@ fn an_mbarrier_is_a_word_of_shared_memory() {
     // back. The copies are complete at once, so it becomes a no-op.
     assert_eq!(ops("cp.async.mbarrier.arrive.shared.b64 [%r1];")[0], Op::Nop);
     let cases = [
-        ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object for 0 arrivals, expected 1 to 1048575"),
-        ("mbarrier.init.shared.b64 [%r1], 1048576;", "an mbarrier object for 1048576 arrivals, expected 1 to 1048575"),
+        ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object with a count of 0, expected 1 to 1048575"),
+        ("mbarrier.init.shared.b64 [%r1], 1048576;", "an mbarrier object with a count of 1048576, expected 1 to 1048575"),
+        ("mbarrier.arrive.shared.b64 %rd1, [%r1], -5;", "an arrival with a count of -5, expected 1 to 1048575"),
+        (
+            "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 0x1ffffffff;",
+            "an arrival with a count of 8589934591, expected 1 to 1048575",
+        ),
+        ("mbarrier.arrive_drop.shared.b64 _, [%r1], 0;", "an arrival with a count of 0, expected 1 to 1048575"),
         ("mbarrier.init.global.b64 [%rd1], 1;", "an mbarrier object in `.global`, expected `.shared`"),
         ("mbarrier.init.b64 [%r1], 1;", "expected a generic address in a 64-bit register"),
         ("mbarrier.init.shared.b32 [%r1], 1;", "instruction `mbarrier.init.shared.b32` is not supported"),

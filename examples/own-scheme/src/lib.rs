@@ -1,8 +1,8 @@
-//! # Four schemes defined outside of warpsieve
-//! Defines an L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), a
-//! replacement policy by predicted reuse distances ([`reuse_distance`]) and a DRAM policy that serves the SMs
-//! in turn ([`sm_round_robin`]). Each scheme has a golden model. Nothing in warpsieve refers to these
-//! schemes: linking this crate is enough to register them.
+//! # Five schemes defined outside of warpsieve
+//! Defines an L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), an
+//! MSHR policy with gears ([`mshr_gears`]), a replacement policy by predicted reuse distances
+//! ([`reuse_distance`]) and a DRAM policy that serves the SMs in turn ([`sm_round_robin`]). Each scheme has a
+//! golden model. Nothing in warpsieve refers to these schemes: linking this crate is enough to register them.
 
 pub mod by_pc;
 pub mod mshr_gears;

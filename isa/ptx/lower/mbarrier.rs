@@ -92,14 +92,12 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Result<Inst, PtxError> {
         let count = 1 + usize::from(is_init);
         self.operand_count(inst, count..=count)?;
-        let value = match inst.operands.get(1).map(|operand| (operand, &operand.kind)) {
+        if let Some(operand) = inst.operands.get(1) {
+            self.check_arrivals(operand, "an mbarrier object with a count of")?;
+        }
+        let value = match inst.operands.get(1) {
             None => Src::Imm(0),
-            Some((operand, OperandKind::Integer(count))) if !BarrierWord::COUNTS.contains(count) => {
-                let message =
-                    format!("an mbarrier object for {count} arrivals, expected 1 to {}", BarrierWord::COUNTS.end());
-                return Err(self.error(operand.span, "here", message));
-            }
-            Some((operand, _)) => match self.src(operand, U32, Width::Exact)? {
+            Some(operand) => match self.src(operand, U32, Width::Exact)? {
                 Src::Imm(count) => Src::Imm(BarrierWord::new(count as u32).bits()),
                 count => {
                     // Both halves of a new object hold the count.
@@ -115,6 +113,17 @@ impl<'a> Lowering<'_, 'a> {
         let mut store = Inst::new(Op::Store(self.mbarrier_address(&inst.operands[0], mods, B64)?));
         store.srcs[0] = value;
         Ok(store)
+    }
+
+    /// Returns an error if a constant is not a legal number of arrivals. A register is not checked.
+    fn check_arrivals(&self, operand: &Operand<'a>, what: &str) -> Result<(), PtxError> {
+        match operand.kind {
+            OperandKind::Integer(count) if !BarrierWord::COUNTS.contains(&count) => {
+                let message = format!("{what} {}, expected 1 to {}", count as i64, BarrierWord::COUNTS.end());
+                Err(self.error(operand.span, "here", message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Lowers an arrival, whose result is the state of the object before it.
@@ -140,7 +149,10 @@ impl<'a> Lowering<'_, 'a> {
         let mut lowered = Inst::new(Op::Atomic(f, mem));
         lowered.dsts[0] = self.dst(&inst.operands[0], B64, Width::Exact)?;
         lowered.srcs[0] = match inst.operands.get(2) {
-            Some(count) => self.src(count, U32, Width::Exact)?,
+            Some(count) => {
+                self.check_arrivals(count, "an arrival with a count of")?;
+                self.src(count, U32, Width::Exact)?
+            }
             None => Src::Imm(1),
         };
         Ok(Some(lowered))

@@ -122,8 +122,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers `elect.sync %r1|%p1, -1;`, which elects the lowest member: the PTX ISA leaves the choice open,
-    /// but it must be the same each time.
+    /// Lowers `elect.sync %r1|%p1, -1;`, which elects the lowest member that executes it. The PTX ISA leaves
+    /// the choice open, but it must be the same each time.
     pub(super) fn elect(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         if !mods.take("sync") {
             return Err(self.refuse_unsupported(inst));
@@ -133,13 +133,16 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(inst.operands[0].span, "here", "expected a register or `_`, and a predicate"));
         };
         let members = self.src(&inst.operands[1], B32, Width::Exact)?;
-        let mut sync = Inst::new(Op::Warp(WarpOp::Sync));
-        sync.srcs[0] = members;
-        self.push(sync)?;
+        // Members that have exited cannot be elected, so the leader is chosen from the lanes that vote.
+        let voters = self.temporary(false)?;
+        let mut ballot = Inst::new(Op::Warp(WarpOp::Vote { mode: VoteMode::Elect, sync: true }));
+        ballot.dsts[0] = Dst::Reg(voters);
+        ballot.srcs[..2].copy_from_slice(&[Src::Imm(1), members]);
+        self.push(ballot)?;
         let leader = self.temporary(false)?;
         let mut lowest = Inst::new(Op::Alu(AluOp::new(AluFn::Fns, B32)));
         lowest.dsts[0] = Dst::Reg(leader);
-        lowest.srcs[..3].copy_from_slice(&[members, Src::Imm(0), Src::Imm(1)]);
+        lowest.srcs[..3].copy_from_slice(&[Src::Reg(voters), Src::Imm(0), Src::Imm(1)]);
         self.push(lowest)?;
         if let Some(name) = value {
             let mut copy = Inst::new(Op::Mov(B32));
