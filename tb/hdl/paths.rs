@@ -322,11 +322,11 @@ impl Netlist {
             arrivals[*wire][1] = Some((0, name));
         }
         for gate in self.in_order()? {
-            for side in 0..2 {
+            arrivals[gate.output] = [0, 1].map(|side: usize| {
                 let before = gate.inputs.iter().filter_map(|&wire| arrivals[wire][side]);
                 let later = before.reduce(|a, b| if b.0 > a.0 { b } else { a });
-                arrivals[gate.output][side] = later.map(|(levels, from)| (levels + 1, from));
-            }
+                later.map(|(levels, from)| (levels + 1, from))
+            });
         }
         let to_outputs = self.outputs.iter().flat_map(|(name, wires)| wires.iter().map(move |wire| (*wire, name)));
         let to_outputs = to_outputs.map(|end| (end, [PathKind::InputToOutput, PathKind::RegisterToOutput]));

@@ -312,7 +312,7 @@ fn every_refusal_of_a_parameter_happens() {
 }
 
 /// Returns the module lists for external tools. Each list is given by its file name in `rtl/hdl/` and its
-/// and its text.
+/// text.
 fn lists() -> [(&'static str, String); 4] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
