@@ -28,13 +28,14 @@ static __device__ inline void fetch(unsigned short (&to)[ROWS][SIZE + PAD], cons
                                     int tokens) {
     for (int i = threadIdx.x; i < ROWS * SIZE / HALVES; i += THREADS) {
         const int row = i / (SIZE / HALVES), column = i % (SIZE / HALVES) * HALVES;
-        const bool inside = first + row < tokens;
-        unsigned long long from;
-        asm("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(inside ? head + (first + row) * SIZE + column : head));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(shared_address(&to[row][column])), "l"(from), "r"(inside ? 16 : 0)
-                     : "memory");
+        if (first + row < tokens) {
+            unsigned long long from;
+            asm("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(head + (first + row) * SIZE + column));
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(&to[row][column])), "l"(from)
+                         : "memory");
+        } else {
+            *reinterpret_cast<uint4 *>(&to[row][column]) = {0, 0, 0, 0};
+        }
     }
 }
 

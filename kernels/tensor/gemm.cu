@@ -20,14 +20,15 @@ static __device__ inline unsigned shared_address(const void *p) {
     return static_cast<unsigned>(address);
 }
 
-// Copies 16 bytes to shared memory, or zeros if they lie outside the matrix.
+// Copies 16 bytes to shared memory, or stores zeros there if they lie outside the matrix.
 static __device__ inline void copy(unsigned short *to, const unsigned short *from, bool inside) {
-    unsigned long long address;
-    asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(from));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :
-                 : "r"(shared_address(to)), "l"(address), "r"(inside ? 16 : 0)
-                 : "memory");
+    if (inside) {
+        unsigned long long address;
+        asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(from));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(address) : "memory");
+    } else {
+        *reinterpret_cast<uint4 *>(to) = {0, 0, 0, 0};
+    }
 }
 
 static __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -65,12 +66,12 @@ extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b
         for (int i = thread; i < TILE * DEPTH / HALVES; i += THREADS) {
             const int y = i / (DEPTH / HALVES), x = i % (DEPTH / HALVES) * HALVES;
             const bool inside = top + y < m && first + x < k;
-            copy(&tile_a[stage][y][x], inside ? a + (top + y) * k + first + x : a, inside);
+            copy(&tile_a[stage][y][x], a + (top + y) * k + first + x, inside);
         }
         for (int i = thread; i < DEPTH * TILE / HALVES; i += THREADS) {
             const int y = i / (TILE / HALVES), x = i % (TILE / HALVES) * HALVES;
             const bool inside = first + y < k && left + x < n;
-            copy(&tile_b[stage][y][x], inside ? b + (first + y) * n + left + x : b, inside);
+            copy(&tile_b[stage][y][x], b + (first + y) * n + left + x, inside);
         }
     };
     for (int step = 0; step < STAGES - 1; step++) {
