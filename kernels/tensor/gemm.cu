@@ -2,8 +2,10 @@
 // C = A B + C on tensor cores, as each layer multiplies the tokens of a prompt: A and B of .f16, C of .f32, all row by
 // row, k and n multiples of 8. A CTA of four warps makes a tile of 64 x 64, a warp 32 x 32 of it.
 //
-// Tiles of A and B come by cp.async into a ring of three stages of shared memory, two steps of 32 columns of A ahead of
-// the products. Tiles are read again by the other CTAs of a row or a column of tiles.
+// Tiles of A and B are copied by cp.async into a ring of three stages of shared memory. The program issues a copy two
+// steps of 32 columns of A before the products that need it, so that a GPU overlaps the two. The model does not: a warp
+// waits for each of its copies, and only other warps work meanwhile. Other CTAs of the same row or column of tiles read
+// the same tiles.
 #include "../common/cuda_shim.h"
 
 constexpr int TILE = 64;
@@ -95,8 +97,8 @@ extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b
         }
     }
     for (int step = 0; step < steps; step++) {
-        // All groups but the latest have arrived: the stage of this step is there. Every warp has finished the step
-        // before, whose stage is free.
+        // All groups of copies except the latest have arrived, including the stage of this step. After the barrier,
+        // every warp has finished the previous step, so its stage is free.
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
         __syncthreads();
         if (step + STAGES - 1 < steps)
