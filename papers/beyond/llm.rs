@@ -210,15 +210,16 @@ fn draw(is_quick: bool, found: &LlmResults) -> Result<Page, Report> {
          need tensor pipes: on `fermi`, all their runs have the design `tensor`. In all runs, a load that bypasses the L1\n\
          fetches only the 32-byte sectors that it accesses (`{SECTORS}`), as on the pages of li2015 and khairy2015.\n\
          Even on the plain machine, all loads of `flash` and those of A and B in `gemm` bypass the L1 (`.cg`).{}\n\
-         On `volta`, whose L1s hold 10 MB, the L1s evict few or no lines in these sizes, and larger sizes take too\n\
-         long for this page. A kernel without evictions cannot show an effect of a design on replacement; the\n\
-         conclusions leave kernels whose L1 evicts nothing on the plain machine out of the designs of the L1.\n\
+         A kernel whose L1 evicts no line cannot show what a design of the L1 saves, so the conclusions leave it out\n\
+         of these designs. {}\n\
+         The L1s of `volta` hold 10 MB, and sizes with more data take too long for this page.\n\
          No paper has results for these kernels, so this page contains no comparison with one.\n\
          {MEANS}",
         if is_quick { "size `small`" } else { "main size" },
         join_names(&schemes),
         phases.join("\n- "),
-        lookups()?
+        lookups()?,
+        without_evictions(found)
     ));
     for (machine, name) in MACHINES.iter().enumerate() {
         for (at, phase) in PHASES.iter().enumerate() {
@@ -271,6 +272,17 @@ fn lookups() -> Result<String, Report> {
         }
     }
     Ok(text)
+}
+
+/// Returns a sentence about the kernels whose L1 evicts no line on the plain machines.
+fn without_evictions(found: &LlmResults) -> String {
+    let on = MACHINES.iter().zip(&found.0).map(|(machine, phases)| {
+        let runs = phases.iter().flat_map(|schemes| &schemes[0]);
+        let kernels = PHASES.iter().flat_map(|phase| phase.kernels).zip(runs);
+        let names: Vec<_> = kernels.filter(|(_, run)| run.l1.evictions == 0).map(|(kernel, _)| kernel.name).collect();
+        format!("on `{machine}`, {}", join_names(&names))
+    });
+    format!("Such kernels are: {}.", on.collect::<Vec<_>>().join("; "))
 }
 
 /// Adds tables of the hit rates in L1 and L2 to the page, by kernel and scheme.
