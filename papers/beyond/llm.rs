@@ -50,8 +50,8 @@ const fn tensor(name: &'static str) -> Kernel {
 const PHASES: [Phase; 2] = [
     Phase {
         name: "decode",
-        about: "the next token of each sequence: weights are streams, and so is the KV cache, except for pages that \
-                several sequences share; `softmax` reads a row three times, `topk` eight times",
+        about: "the next token of each sequence: weights are streams, and so is the KV cache, except for what \
+                several heads or sequences share; `softmax` reads a row three times, `topk` once per result",
         kernels: &[
             kernel("attention_decode"),
             kernel("gemv"),
@@ -65,7 +65,7 @@ const PHASES: [Phase; 2] = [
     Phase {
         name: "prefill",
         about: "all tokens of a prompt at once: attention and `gemm` read tiles again, `moe` reads each row twice, \
-                and tokens share weights in `rmsnorm`",
+                the tokens of `rmsnorm` share weights, and the heads of `rope` share a row of a table",
         kernels: &[
             kernel("attention_prefill"),
             tensor("flash"),
