@@ -1,5 +1,6 @@
-//! CPU reference: attention of queries to keys and values, `sum of exp(s) v / sum of exp(s)` over the tokens,
-//! where s is the scaled product of query and key.
+//! CPU reference: attention of queries to keys and values, `sum of 2^s v / sum of 2^s` over the tokens, where
+//! s is the product of query and key, times `scale`. The base of the powers is 2, as in the kernels. For the
+//! usual softmax with base e, `scale` must include the factor log2(e): log2(e) / sqrt(`size`).
 //!
 //! Kernels pass over the tokens once. They keep the maximum score so far, and multiply what they have summed up
 //! by a power of two whenever the maximum rises. The error bound holds for any division of the tokens among

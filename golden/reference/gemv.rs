@@ -36,6 +36,16 @@ pub(super) static SPLITK: Reference = Reference {
 
 /// Number of 4-bit weights per word.
 const PER_WORD: usize = 8;
+/// Lanes of a warp, which adds up a row of the matrix in `gemv` and `quantized_gemv`.
+const LANES: usize = 32;
+/// Number of columns that a lane takes at a time.
+const PER_LANE: usize = 8;
+
+/// Returns the maximum number of additions that a product of a row passes through, if a warp adds up the row:
+/// each lane takes every 32nd group of eight columns, and five steps then combine the lanes.
+const fn additions(columns: usize) -> usize {
+    columns.div_ceil(PER_LANE * LANES) * PER_LANE + LANES.ilog2() as usize
+}
 
 fn gemv(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns] = ["rows", "columns"].map(|name| arguments.count(name));
@@ -44,8 +54,8 @@ fn gemv(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let row = |r: usize| {
         let mut sum = BoundedSum::default();
         (0..columns).for_each(|c| sum.add(matrix.real(r * columns + c) * x.real(c)));
-        // Roundings per term: one for the product, and at most `columns` for the additions.
-        (sum.value, sum.f32_bound(columns + 1))
+        // Roundings per term: one for the product, and those of the additions.
+        (sum.value, sum.f32_bound(additions(columns) + 1))
     };
     Ok(ExpectedOutput::with_bounds((0..rows).map(row)))
 }
@@ -66,8 +76,8 @@ fn quantized_gemv(arguments: &Arguments<'_>) -> Result<ExpectedOutput, Reference
             let weight = (packed.integer(at / PER_WORD) >> (4 * (at % PER_WORD))) % 16 - 8;
             sum.add(scales.real(at / group) * weight as f64 * x.real(c));
         }
-        // Roundings per term: two for the products, and at most `columns` for the additions.
-        (sum.value, sum.f32_bound(columns + 2))
+        // Roundings per term: two for the products, and those of the additions.
+        (sum.value, sum.f32_bound(additions(columns) + 2))
     };
     Ok(ExpectedOutput::with_bounds((0..rows).map(row)))
 }
@@ -126,10 +136,18 @@ mod tests {
 
     #[test]
     fn a_bound_fails_a_kernel_that_loses_a_product() {
-        let (columns, ones) = (4096, vec![1.0; 4096]);
-        let sizes = [("rows", Count(1)), ("columns", Count(columns))];
-        let expected = run("gemv", &[("matrix", &halves(&ones)), ("x", &reals(&ones))], &sizes).unwrap();
-        let judge = |sum: f64| super::super::compare(&reals(&[sum]), &expected.values, &expected.rule);
-        assert!(judge(4096.0).is_ok() && judge(4094.0).is_err());
+        for columns in [8, 264, 4096] {
+            let ones = vec![1.0; columns];
+            let sizes = [("rows", Count(1)), ("columns", Count(columns))];
+            let expected = run("gemv", &[("matrix", &halves(&ones)), ("x", &reals(&ones))], &sizes).unwrap();
+            let judge = |sum: usize| super::super::compare(&reals(&[sum as f64]), &expected.values, &expected.rule);
+            assert!(judge(columns).is_ok() && judge(columns - 1).is_err(), "{columns} columns");
+        }
+        // `splitk` may add in any order, so its bound also allows as many additions as there are rows.
+        let (rows, ones) = (64, [1.0; 64]);
+        let sizes = [("tokens", Count(1)), ("rows", Count(rows)), ("columns", Count(1))];
+        let expected = run("splitk", &[("x", &reals(&ones)), ("matrix", &halves(&ones))], &sizes).unwrap();
+        let judge = |sum: usize| super::super::compare(&reals(&[sum as f64]), &expected.values, &expected.rule);
+        assert!(judge(rows).is_ok() && judge(rows - 1).is_err());
     }
 }

@@ -93,12 +93,12 @@ fn choose(arguments: &Arguments<'_>) -> Result<Vec<Vec<(usize, f64)>>, Reference
         return Err(arguments.error(reason));
     }
     let token = |t: usize| {
-        let mut all: Vec<_> = (0..experts).map(|e| (e, scores.real(t * experts + e))).collect();
-        all.sort_by(|one, other| other.1.total_cmp(&one.1));
-        all.truncate(chosen);
-        all
+        let row = (0..experts).map(|e| scores.real(t * experts + e));
+        let mut sorted = arguments.sort_descending("scores", t, row)?;
+        sorted.truncate(chosen);
+        Ok(sorted)
     };
-    Ok((0..tokens).map(token).collect())
+    (0..tokens).map(token).collect()
 }
 
 /// Returns the numbers of the pairs of token and expert, sorted by expert. Pair i belongs to token
@@ -133,6 +133,17 @@ mod tests {
         let sizes = [&sizes[..], &[("hidden", Count(1))]].concat();
         let gathered = run("moe_gather", &[("scores", &scores), ("rows", &rows)], &sizes).unwrap();
         assert_eq!(gathered.values, reals(&[10.0, 12.0, 11.0, 12.0, 10.0, 11.0]));
+    }
+
+    #[test]
+    fn zeros_of_both_signs_are_equal_and_nan_is_refused() {
+        let of = |scores: &[f64]| {
+            let sizes = [("tokens", Count(1)), ("experts", Count(2)), ("chosen", Count(1))];
+            run("moe_expert", &[("scores", &reals(scores))], &sizes)
+        };
+        assert_eq!(of(&[-0.0, 0.0]).unwrap().values, integers(&[0]));
+        let error = of(&[f64::NAN, 0.0]).unwrap_err().to_string();
+        assert!(error.contains("row 0 of `scores` has NaN at 0, expected numbers"), "{error}");
     }
 
     #[test]

@@ -37,10 +37,10 @@ mod tests {
     fn rmsnorm_divides_each_token_by_its_own_root_mean_square() {
         let (residual, x) = (reals(&[1.0, 2.0, 0.0, 10.0]), reals(&[2.0, 2.0, 0.0, 4.0]));
         let inputs = [("residual", &residual), ("x", &x), ("weight", &reals(&[1.0, 2.0]))];
-        let parameters = [("tokens", Count(2)), ("hidden", Count(2)), ("epsilon", Real(0.0))];
-        // The sums are [3, 4] and [0, 14], their mean squares 12.5 and 98.
+        let parameters = [("tokens", Count(2)), ("hidden", Count(2)), ("epsilon", Real(0.25))];
+        // The sums are [3, 4] and [0, 14]; their mean squares are 12.5 and 98, to which 0.25 is added.
         let expected = values(&run("rmsnorm", &inputs, &parameters).unwrap());
-        let by_hand = [3.0 / 12.5_f64.sqrt(), 8.0 / 12.5_f64.sqrt(), 0.0, 28.0 / 98.0_f64.sqrt()];
+        let by_hand = [3.0 / 12.75_f64.sqrt(), 8.0 / 12.75_f64.sqrt(), 0.0, 28.0 / 98.25_f64.sqrt()];
         assert!(expected.iter().zip(by_hand).all(|(one, other)| (one - other).abs() < 1e-12), "{expected:?}");
     }
 }

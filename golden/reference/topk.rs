@@ -39,14 +39,13 @@ fn highest(arguments: &Arguments<'_>) -> Result<Vec<(usize, f64)>, ReferenceErro
     if k > vocabulary {
         return Err(arguments.error(format!("parameter `k` is {k}, expected at most {vocabulary}, the vocabulary")));
     }
-    let row = |r: usize| {
-        let mut all: Vec<_> = (0..vocabulary).map(|i| (i, logits.real(r * pitch + i))).collect();
-        // The sort is stable, so the lower index of equal logits stays first.
-        all.sort_by(|one, other| other.1.total_cmp(&one.1));
-        all.truncate(k);
-        all
-    };
-    Ok((0..rows).flat_map(row).collect())
+    let mut highest = Vec::with_capacity(rows * k);
+    for r in 0..rows {
+        let row = (0..vocabulary).map(|i| logits.real(r * pitch + i));
+        let sorted = arguments.sort_descending("logits", r, row)?;
+        highest.extend(sorted.into_iter().take(k));
+    }
+    Ok(highest)
 }
 
 #[cfg(test)]
@@ -64,5 +63,16 @@ mod tests {
         assert_eq!(of("topk_index", 2).unwrap().values, integers(&[1, 2, 0, 2]));
         assert_eq!(of("topk_logit", 2).unwrap().values, reals(&[7.0, 7.0, -1.0, -2.0]));
         assert!(of("topk_index", 4).unwrap_err().to_string().contains("`k` is 4, expected at most 3"));
+    }
+
+    #[test]
+    fn zeros_of_both_signs_are_equal_and_nan_is_refused() {
+        let of = |logits: &[f64]| {
+            let sizes = [("rows", Count(1)), ("vocabulary", Count(3)), ("pitch", Count(3)), ("k", Count(2))];
+            run("topk_index", &[("logits", &reals(logits))], &sizes)
+        };
+        assert_eq!(of(&[-0.0, 0.0, -1.0]).unwrap().values, integers(&[0, 1]));
+        let error = of(&[1.0, f64::NAN, 2.0]).unwrap_err().to_string();
+        assert!(error.contains("row 0 of `logits` has NaN at 1, expected numbers"), "{error}");
     }
 }

@@ -10,15 +10,15 @@ static __device__ inline float product(unsigned word, float x, float y) {
     return pair.x * x + pair.y * y;
 }
 
-extern "C" __global__ void gemv(const uint4 *matrix, const float4 *x, float *y, int rows, int columns) {
+// `words` is the number of 16-byte words per row of the matrix, eight columns each.
+extern "C" __global__ void gemv(const uint4 *matrix, const float4 *x, float *y, int rows, int words) {
     int row = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
     if (row >= rows) {
         return;
     }
-    int groups = columns / 8;
-    const uint4 *line = matrix + static_cast<long long>(row) * groups;
+    const uint4 *line = matrix + static_cast<long long>(row) * words;
     float sum = 0.0f;
-    for (int i = lane; i < groups; i += LANES) {
+    for (int i = lane; i < words; i += LANES) {
         uint4 weight = line[i];
         float4 low = x[2 * i], high = x[2 * i + 1];
         sum += product(weight.x, low.x, low.y) + product(weight.y, low.z, low.w);

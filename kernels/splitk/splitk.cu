@@ -9,11 +9,11 @@
 constexpr int TOKENS = 8;
 constexpr int DEPTH = 64; // rows of the matrix whose factors lie in shared memory at a time
 
-// Grid: pairs of columns, splits of the rows. x has a row per token.
-extern "C" __global__ void splitk(const float *x, const unsigned *matrix, float2 *parts, int rows, int columns,
+// Grid: pairs of columns, splits of the rows. x has a row per token. `pairs` is the number of pairs of columns.
+extern "C" __global__ void splitk(const float *x, const unsigned *matrix, float2 *parts, int rows, int pairs,
                                   int rows_per_split) {
     __shared__ float factor[DEPTH][TOKENS];
-    int pair = blockIdx.x * blockDim.x + threadIdx.x, pairs = columns / 2;
+    int pair = blockIdx.x * blockDim.x + threadIdx.x;
     int first = blockIdx.y * rows_per_split, end = min(first + rows_per_split, rows);
     float2 sum[TOKENS];
     for (int token = 0; token < TOKENS; token++) {

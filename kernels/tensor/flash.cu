@@ -2,8 +2,9 @@
 // Causal attention on tensor cores, in the form of FlashAttention-2: a CTA of four warps takes 64 queries of a head, a
 // warp 16 of them, and passes over the keys and values in tiles of 32. Queries, keys and values are .f16, heads of 64.
 //
-// Scores and their powers stay in registers: the layout of a sum of one product is that of a factor of the next. While
-// the warps multiply one tile, cp.async fetches the next.
+// Scores and their powers stay in registers: the sum of one product has the same layout as a factor of the next. The
+// program issues the cp.async of the next tile before it multiplies a tile, so that a GPU overlaps the two. The model
+// does not: a warp waits for each of its copies, and only other warps work meanwhile.
 #include "../common/lanes.h"
 
 constexpr int SIZE = 64;    // elements of a head
@@ -28,13 +29,14 @@ static __device__ inline void fetch(unsigned short (&to)[ROWS][SIZE + PAD], cons
                                     int tokens) {
     for (int i = threadIdx.x; i < ROWS * SIZE / HALVES; i += THREADS) {
         const int row = i / (SIZE / HALVES), column = i % (SIZE / HALVES) * HALVES;
-        const bool inside = first + row < tokens;
-        unsigned long long from;
-        asm("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(inside ? head + (first + row) * SIZE + column : head));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(shared_address(&to[row][column])), "l"(from), "r"(inside ? 16 : 0)
-                     : "memory");
+        if (first + row < tokens) {
+            unsigned long long from;
+            asm("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(head + (first + row) * SIZE + column));
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(&to[row][column])), "l"(from)
+                         : "memory");
+        } else {
+            *reinterpret_cast<uint4 *>(&to[row][column]) = {0, 0, 0, 0};
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 // C = A B + C on tensor cores, as each layer multiplies the tokens of a prompt: A and B of .f16, C of .f32, all row by
 // row, k and n multiples of 8. A CTA of four warps makes a tile of 64 x 64, a warp 32 x 32 of it.
 //
-// Tiles of A and B come by cp.async into a ring of three stages of shared memory, two steps of 32 columns of A ahead of
-// the products. Tiles are read again by the other CTAs of a row or a column of tiles.
+// Tiles of A and B are copied by cp.async into a ring of three stages of shared memory. The program issues a copy two
+// steps of 32 columns of A before the products that need it, so that a GPU overlaps the two. The model does not: a warp
+// waits for each of its copies, and only other warps work meanwhile. Other CTAs of the same row or column of tiles read
+// the same tiles.
 #include "../common/cuda_shim.h"
 
 constexpr int TILE = 64;
@@ -20,14 +22,15 @@ static __device__ inline unsigned shared_address(const void *p) {
     return static_cast<unsigned>(address);
 }
 
-// Copies 16 bytes to shared memory, or zeros if they lie outside the matrix.
+// Copies 16 bytes to shared memory, or stores zeros there if they lie outside the matrix.
 static __device__ inline void copy(unsigned short *to, const unsigned short *from, bool inside) {
-    unsigned long long address;
-    asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(from));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :
-                 : "r"(shared_address(to)), "l"(address), "r"(inside ? 16 : 0)
-                 : "memory");
+    if (inside) {
+        unsigned long long address;
+        asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(from));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(address) : "memory");
+    } else {
+        *reinterpret_cast<uint4 *>(to) = {0, 0, 0, 0};
+    }
 }
 
 static __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -65,12 +68,12 @@ extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b
         for (int i = thread; i < TILE * DEPTH / HALVES; i += THREADS) {
             const int y = i / (DEPTH / HALVES), x = i % (DEPTH / HALVES) * HALVES;
             const bool inside = top + y < m && first + x < k;
-            copy(&tile_a[stage][y][x], inside ? a + (top + y) * k + first + x : a, inside);
+            copy(&tile_a[stage][y][x], a + (top + y) * k + first + x, inside);
         }
         for (int i = thread; i < DEPTH * TILE / HALVES; i += THREADS) {
             const int y = i / (TILE / HALVES), x = i % (TILE / HALVES) * HALVES;
             const bool inside = first + y < k && left + x < n;
-            copy(&tile_b[stage][y][x], inside ? b + (first + y) * n + left + x : b, inside);
+            copy(&tile_b[stage][y][x], b + (first + y) * n + left + x, inside);
         }
     };
     for (int step = 0; step < STAGES - 1; step++) {
@@ -94,8 +97,8 @@ extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b
         }
     }
     for (int step = 0; step < steps; step++) {
-        // All groups but the latest have arrived: the stage of this step is there. Every warp has finished the step
-        // before, whose stage is free.
+        // All groups of copies except the latest have arrived, including the stage of this step. After the barrier,
+        // every warp has finished the previous step, so its stage is free.
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
         __syncthreads();
         if (step + STAGES - 1 < steps)

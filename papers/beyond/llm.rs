@@ -1,5 +1,5 @@
-//! The designs of the five papers on kernels of LLM inference. The results are separate for decode and
-//! prefill: decode reads weights and cached keys only once, whereas prefill reads tiles again.
+//! The designs of the five papers on kernels of LLM inference. The results are separate for decode, most of
+//! whose kernels read their data only once, and prefill, whose products and attention read tiles again.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::page::{Page, comma_separated};
 use crate::runs::{Point, RunFailure, resolve_config};
 use crate::sheet::Table;
 use crate::xie2013::chosen;
-use crate::{FigureError, Session};
+use crate::{FigureError, SECTORS, Session};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunOptions, open, ratio};
@@ -50,7 +50,8 @@ const fn tensor(name: &'static str) -> Kernel {
 const PHASES: [Phase; 2] = [
     Phase {
         name: "decode",
-        about: "the next token of each sequence: weights and cached keys are streams",
+        about: "the next token of each sequence: weights are streams, and so is the KV cache, except for what \
+                several heads or sequences share; `softmax` reads a row three times, `topk` once per result",
         kernels: &[
             kernel("attention_decode"),
             kernel("gemv"),
@@ -63,7 +64,8 @@ const PHASES: [Phase; 2] = [
     },
     Phase {
         name: "prefill",
-        about: "all tokens of a prompt at once: tiles of weights, keys and values are read again",
+        about: "all tokens of a prompt at once: attention and `gemm` read tiles again, `moe` reads each row twice, \
+                the tokens of `rmsnorm` share weights, and the heads of `rope` share a row of a table",
         kernels: &[
             kernel("attention_prefill"),
             tensor("flash"),
@@ -81,27 +83,28 @@ struct Scheme {
     /// Name of the paper; empty for the plain machine.
     paper: &'static str,
     designs: &'static [&'static str],
-    /// Additional settings for `volta`, which depend on the size of its L1.
-    on_volta: &'static [&'static str],
+    /// True if the scheme changes only the L1, so that it can do nothing for a kernel whose L1 evicts no lines.
+    is_in_l1: bool,
     /// True if the compiler of xie2013 selects the cache operators of loads.
     is_compiled: bool,
 }
 
 const fn scheme(name: &'static str, paper: &'static str, designs: &'static [&'static str]) -> Scheme {
-    Scheme { name, paper, designs, on_volta: &[], is_compiled: false }
+    Scheme { name, paper, designs, is_in_l1: true, is_compiled: false }
+}
+
+/// Scheme outside the L1.
+const fn beyond_l1(name: &'static str, paper: &'static str, designs: &'static [&'static str]) -> Scheme {
+    Scheme { is_in_l1: false, ..scheme(name, paper, designs) }
 }
 
 /// The plain machine, and the designs of the papers.
 const SCHEMES: [Scheme; 7] = [
     scheme("plain", "", &[]),
-    Scheme {
-        // The paper's L1 has twice as many tags as lines.
-        on_volta: &["l1.decoupled.tag_ways=512"],
-        ..scheme("decoupled-dueling", "li2015", &["decoupled-dueling"])
-    },
+    scheme("decoupled-dueling", "li2015", &["decoupled-dueling"]),
     Scheme { is_compiled: true, ..scheme("compiler", "xie2013", &[]) },
-    scheme("frc", "candel2018", &["frc"]),
-    scheme("tracker", "anssari2012", &["tracker"]),
+    beyond_l1("frc", "candel2018", &["frc"]),
+    beyond_l1("tracker", "anssari2012", &["tracker"]),
     scheme("streaming", "khairy2015", &["streaming"]),
     scheme("dwt-pric", "khairy2015", &["dwt-pric"]),
 ];
@@ -123,15 +126,11 @@ impl Kernel {
     }
 
     fn point(&self, desk: &Session, machine: &str, scheme: &Scheme) -> Point {
-        Point::new(&self.path(desk), machine, &self.designs(machine, scheme), scheme.sets(machine))
+        Point::new(&self.path(desk), machine, &self.designs(machine, scheme), &[SECTORS])
     }
 }
 
 impl Scheme {
-    fn sets(&self, machine: &str) -> &'static [&'static str] {
-        if machine == MACHINES[1] { self.on_volta } else { &[] }
-    }
-
     /// Returns the name of the scheme, followed by that of its paper in parentheses.
     fn shown(&self) -> String {
         if self.paper.is_empty() { self.name.to_owned() } else { format!("{} ({})", self.name, self.paper) }
@@ -139,7 +138,7 @@ impl Scheme {
 
     /// Returns the number of lines that an L1 of the machine looks up per cycle with this scheme.
     fn lookups(&self, machine: &str) -> Result<u32, Report> {
-        Ok(resolve_config(machine, self.designs, self.sets(machine))?.config.l1.lookups)
+        Ok(resolve_config(machine, self.designs, &[SECTORS])?.config.l1.lookups)
     }
 }
 
@@ -152,6 +151,14 @@ impl LlmResults {
         let schemes = &self.0[machine][phase];
         let pairs = schemes[0].iter().zip(&schemes[scheme]);
         pairs.map(|(plain, run)| ratio(run.cycles, plain.cycles.max(1))).collect()
+    }
+
+    /// Returns the index and the relative cycles of each kernel that can show an effect of the scheme: for a
+    /// scheme in the L1, only kernels whose L1 evicts lines on the plain machine.
+    fn judged(&self, machine: usize, phase: usize, scheme: usize) -> Vec<(usize, f64)> {
+        let all = self.relative(machine, phase, scheme).into_iter().enumerate();
+        let plain = &self.0[machine][phase][0];
+        all.filter(|(kernel, _)| !SCHEMES[scheme].is_in_l1 || plain[*kernel].l1.evictions > 0).collect()
     }
 }
 
@@ -200,13 +207,19 @@ fn draw(is_quick: bool, found: &LlmResults) -> Result<Page, Report> {
          on `fermi` and on `volta`, with {}. Phases:\n\
          - {}\n\n\
          `compiler` selects the loads that the L1 caches by the heuristic of `warpsieve optimize`. `flash` and `gemm`\n\
-         need tensor pipes: on `fermi`, all their runs have the design `tensor`.{}\n\
+         need tensor pipes: on `fermi`, all their runs have the design `tensor`. In all runs, a load that bypasses the L1\n\
+         fetches only the 32-byte sectors that it accesses (`{SECTORS}`), as on the pages of li2015 and khairy2015.\n\
+         Even on the plain machine, all loads of `flash` and those of A and B in `gemm` bypass the L1 (`.cg`).{}\n\
+         A kernel whose L1 evicts no line cannot show what a design of the L1 saves, so the conclusions leave it out\n\
+         of these designs. {}\n\
+         The L1s of `volta` hold 10 MB, and sizes with more data take too long for this page.\n\
          No paper has results for these kernels, so this page contains no comparison with one.\n\
          {MEANS}",
         if is_quick { "size `small`" } else { "main size" },
         join_names(&schemes),
         phases.join("\n- "),
-        lookups()?
+        lookups()?,
+        without_evictions(found)
     ));
     for (machine, name) in MACHINES.iter().enumerate() {
         for (at, phase) in PHASES.iter().enumerate() {
@@ -261,13 +274,24 @@ fn lookups() -> Result<String, Report> {
     Ok(text)
 }
 
+/// Returns a sentence about the kernels whose L1 evicts no line on the plain machines.
+fn without_evictions(found: &LlmResults) -> String {
+    let on = MACHINES.iter().zip(&found.0).map(|(machine, phases)| {
+        let runs = phases.iter().flat_map(|schemes| &schemes[0]);
+        let kernels = PHASES.iter().flat_map(|phase| phase.kernels).zip(runs);
+        let names: Vec<_> = kernels.filter(|(_, run)| run.l1.evictions == 0).map(|(kernel, _)| kernel.name).collect();
+        format!("on `{machine}`, {}", join_names(&names))
+    });
+    format!("Such kernels are: {}.", on.collect::<Vec<_>>().join("; "))
+}
+
 /// Adds tables of the hit rates in L1 and L2 to the page, by kernel and scheme.
 fn hit_rates(page: &mut Page, phase: &Phase, runs: &[Vec<PolicyRun>]) {
     let counts = |run: &PolicyRun, cache: &str| if cache == "L1" { run.l1.hits() } else { run.l2.hits() };
     for cache in ["L1", "L2"] {
         page.text(&format!(
             "Loads that find their line in the {cache} or in flight to it, in percent, and the cycles of the plain\n\
-             machine."
+             machine. A load that bypasses the cache counts as one that does not find its line."
         ));
         let head = ["kernel", "cycles"].into_iter().chain(SCHEMES.iter().map(|scheme| scheme.name)).collect::<Vec<_>>();
         let rows = phase.kernels.iter().enumerate().map(|(at, kernel)| {
@@ -279,33 +303,54 @@ fn hit_rates(page: &mut Page, phase: &Phase, runs: &[Vec<PolicyRun>]) {
     }
 }
 
-/// Returns the conclusion about a phase in one line: on each machine, the design with the fewest cycles, the one
-/// with the most, and the number of kernels that gain.
+/// Returns the conclusion about a phase in one line: on each machine, the design with the fewest cycles, one that
+/// takes more cycles than the plain machine, and the number of kernels that gain.
 fn verdict(found: &LlmResults, phase: usize) -> String {
-    let on = MACHINES.iter().enumerate().map(|(machine, name)| {
-        let all: Vec<_> = (1..SCHEMES.len()).map(|scheme| found.relative(machine, phase, scheme)).collect();
-        let by_mean = |one: &usize, other: &usize| geometric(&all[*one]).total_cmp(&geometric(&all[*other]));
-        let ends = [(0..all.len()).min_by(by_mean), (0..all.len()).max_by(by_mean)];
-        let [best, worst] = ends.map(Option::unwrap_or_default);
-        let kernels = PHASES[phase].kernels.len();
-        let least = |kernel: usize| all.iter().map(|relative| relative[kernel]).fold(f64::INFINITY, f64::min);
-        let gaining = (0..kernels).filter(|&kernel| least(kernel) <= (1.0 + NOTED).recip()).count();
-        let pays = geometric(&all[best]) <= (1.0 + PAYS).recip();
-        let lead = match pays {
-            true => "takes the fewest cycles".to_owned(),
-            false => format!("comes nearest to a gain of {:.0} %", 100.0 * PAYS),
-        };
-        format!(
-            "on `{name}`, `{}` {lead}: {} of the plain machine's; the most has `{}` with {}; \
-             {gaining} of {kernels} kernels gain {:.0} % or more with the design that suits them best",
-            SCHEMES[1 + best].name,
-            in_words(&all[best]),
-            SCHEMES[1 + worst].name,
-            in_words(&all[worst]),
-            100.0 * NOTED
-        )
-    });
-    format!("- {}: {}.\n", PHASES[phase].title(), on.collect::<Vec<_>>().join(". "))
+    let on = MACHINES.iter().enumerate().map(|(machine, name)| verdict_on(found, phase, machine, name));
+    format!("- {}: {}.\n", PHASES[phase].title(), on.collect::<Vec<_>>().join("; "))
+}
+
+fn verdict_on(found: &LlmResults, phase: usize, machine: usize, name: &str) -> String {
+    let all: Vec<_> = (1..SCHEMES.len())
+        .map(|scheme| (SCHEMES[scheme].name, found.judged(machine, phase, scheme)))
+        .filter(|(_, relative)| !relative.is_empty())
+        .collect();
+    let mean = |one: &(&str, Vec<(usize, f64)>)| geometric(&ratios(&one.1));
+    let by_mean = |one: &&(&str, Vec<_>), other: &&(&str, Vec<_>)| mean(one).total_cmp(&mean(other));
+    let (Some(best), Some(worst)) = (all.iter().min_by(by_mean), all.iter().max_by(by_mean)) else {
+        return format!("on `{name}`, no kernel can show an effect");
+    };
+    let shown = |one: &(&str, Vec<_>)| format!("{:.3}", mean(one));
+    let lead = match (shown(best) == shown(worst), mean(best) <= (1.0 + PAYS).recip()) {
+        (true, _) if shown(best) == "1.000" => "no design changes the cycles".to_owned(),
+        (true, _) => format!("all designs take as many cycles: {} of the plain machine's", shown(best)),
+        (_, true) => {
+            format!("`{}` takes the fewest cycles: {} of the plain machine's", best.0, in_words(&ratios(&best.1)))
+        }
+        (_, false) => format!(
+            "`{}` comes nearest to a gain of {:.0} %: {} of the plain machine's cycles",
+            best.0,
+            100.0 * PAYS,
+            in_words(&ratios(&best.1))
+        ),
+    };
+    let most = match shown(best) != shown(worst) && mean(worst) >= 1.0005 {
+        true => format!("; `{}` takes the most: {}", worst.0, in_words(&ratios(&worst.1))),
+        false => String::new(),
+    };
+    let kernels = PHASES[phase].kernels.len();
+    let gains = |kernel: usize| {
+        let mut of_kernel = all.iter().flat_map(|(_, relative)| relative).filter(|(at, _)| *at == kernel);
+        of_kernel.any(|(_, relative)| *relative <= (1.0 + NOTED).recip())
+    };
+    let gaining = (0..kernels).filter(|&kernel| gains(kernel)).count();
+    let gain = 100.0 * NOTED;
+    format!("on `{name}`, {lead}{most}; {gaining} of {kernels} kernels gain {gain:.0} % or more with their best design")
+}
+
+/// Returns the ratios of pairs of kernel and ratio.
+fn ratios(relative: &[(usize, f64)]) -> Vec<f64> {
+    relative.iter().map(|(_, ratio)| *ratio).collect()
 }
 
 /// Formats all measurements as CSV, one row per machine, phase, scheme and kernel.
@@ -344,7 +389,7 @@ mod tests {
     use super::*;
 
     fn results(cycles: impl Fn(usize, usize, usize, usize) -> u64) -> LlmResults {
-        let counts = CacheCounts { loads: 8, found: 2, evictions: 0 };
+        let counts = CacheCounts { loads: 8, found: 2, evictions: 1 };
         let run = |cycles| PolicyRun { cycles, dram_bytes: 64, l1: counts, l2: CacheCounts::default() };
         let mut found = Vec::new();
         for machine in 0..MACHINES.len() {
@@ -374,9 +419,10 @@ mod tests {
         let decode = line("- Decode:");
         assert!(decode.contains("on `fermi`, `frc` takes the fewest cycles: 0.500 (0.500 to 0.500)"), "{decode}");
         assert!(decode.contains("7 of 7 kernels gain 5 % or more"), "{decode}");
-        assert!(decode.contains("on `volta`, `decoupled-dueling` comes nearest to a gain"), "{decode}");
+        assert!(decode.contains("; on `volta`, no design changes the cycles; 0 of 7 kernels"), "{decode}");
+        assert!(!decode.contains("takes the most"), "{decode}");
         let prefill = line("- Prefill:");
-        assert!(prefill.contains("the most has `frc` with 2.000") && prefill.contains("0 of 6 kernels"), "{prefill}");
+        assert!(prefill.contains("`frc` takes the most: 2.000") && prefill.contains("0 of 6 kernels"), "{prefill}");
         assert_eq!(page.csv.lines().count(), 1 + MACHINES.len() * SCHEMES.len() * (7 + 6));
         // These results have an L1 hit rate of 25 %, and no L2 hit rate, because they contain no loads that
         // reached the L2.
@@ -388,7 +434,7 @@ mod tests {
         for machine in MACHINES {
             for kernel in PHASES.iter().flat_map(|phase| phase.kernels) {
                 for scheme in &SCHEMES {
-                    resolve_config(machine, &kernel.designs(machine, scheme), scheme.sets(machine)).unwrap();
+                    resolve_config(machine, &kernel.designs(machine, scheme), &[SECTORS]).unwrap();
                 }
             }
         }
