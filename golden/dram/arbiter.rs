@@ -12,6 +12,7 @@
 //! burst. The check assumes that the channel has room for all read data, never refreshes, and does not
 //! collect writes to drain them together.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checker::{Checker, advance};
@@ -52,6 +53,54 @@ struct Refresh {
     last: Option<BTreeSet<u64>>,
 }
 
+/// Burst that a request accesses.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// Byte address of the burst. In the replay of a trace, addresses may exceed the size of the channel, so
+    /// that several bursts have the same place.
+    address: u64,
+    /// Bank, row and column of the burst.
+    place: BurstLocation,
+}
+
+/// Bursts that the waiting requests access.
+#[derive(Debug, Default)]
+struct Bursts {
+    /// Burst of each waiting request, by request number.
+    of: BTreeMap<u64, Burst>,
+    /// Numbers of the waiting requests to each burst, by the address of the burst.
+    requests: BTreeMap<u64, BTreeSet<u64>>,
+}
+
+impl Bursts {
+    /// Adds request `number`, which accesses `burst`.
+    fn insert(&mut self, number: u64, burst: Burst) {
+        self.of.insert(number, burst);
+        self.requests.entry(burst.address).or_default().insert(number);
+    }
+
+    /// Removes request `number`.
+    fn remove(&mut self, number: u64) {
+        let Some(Burst { address, .. }) = self.of.remove(&number) else { return };
+        if let Entry::Occupied(mut requests) = self.requests.entry(address) {
+            requests.get_mut().remove(&number);
+            if requests.get().is_empty() {
+                requests.remove();
+            }
+        }
+    }
+
+    /// Returns the numbers of all waiting requests to the burst of request `number`, oldest first.
+    fn same_burst(&self, number: u64) -> &BTreeSet<u64> {
+        &self.requests[&self.of[&number].address]
+    }
+
+    /// True if an older request to the burst of request `number` is still waiting.
+    fn is_blocked(&self, number: u64) -> bool {
+        self.same_burst(number).first() != Some(&number)
+    }
+}
+
 /// Model of a DRAM channel that determines each command of its arbiter.
 #[derive(Debug)]
 pub struct Arbiter {
@@ -67,8 +116,8 @@ pub struct Arbiter {
     cycle: u64,
     /// Number of requests that the channel has accepted.
     num_accepted: u64,
-    /// Bank, row and column of each waiting request, by request number.
-    places: BTreeMap<u64, BurstLocation>,
+    /// Bursts that the waiting requests access.
+    bursts: Bursts,
     waiting: Requests,
     rows: BTreeMap<BankId, u32>,
     /// Banks whose open row has served at least one request since the row was opened.
@@ -94,7 +143,7 @@ impl Arbiter {
             refresh,
             cycle: 0,
             num_accepted: 0,
-            places: BTreeMap::new(),
+            bursts: Bursts::default(),
             waiting: Requests::new(),
             rows: BTreeMap::new(),
             used: BTreeSet::new(),
@@ -126,13 +175,13 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Accepts a request in the last checked cycle, and returns its number. `sm` is `None` for a request that
-    /// the L2 itself makes.
+    /// Accepts a request in the last checked cycle, and returns its number. `address` is the byte address of
+    /// its burst. `sm` is `None` for a request that the L2 itself makes.
     pub fn accept(&mut self, write: bool, address: u64, sm: Option<u32>) -> u64 {
         let (number, accept) = (self.num_accepted, self.cycle.saturating_sub(1));
         let place = self.mapping.place(address);
         let BurstLocation { bank, row, .. } = place;
-        self.places.insert(number, place);
+        self.bursts.insert(number, Burst { address, place });
         self.waiting.insert(number, Waiting { number, sm, write, bank, row, accept });
         self.num_accepted += 1;
         number
@@ -185,7 +234,7 @@ impl Arbiter {
     /// same burst.
     fn prepare_refresh(&mut self, cycle: u64) {
         let has_room = self.has_room();
-        let Self { refresh: Some(Refresh { due, last }), waiting, rows, policy, places, .. } = self else { return };
+        let Self { refresh: Some(Refresh { due, last }), waiting, rows, policy, bursts, .. } = self else { return };
         if cycle < *due {
             return;
         }
@@ -195,7 +244,7 @@ impl Arbiter {
             hits.map(|request| request.number).collect()
         });
         if !has_room {
-            last.retain(|number| waiting[number].write && !is_blocked(places, *number));
+            last.retain(|number| waiting[number].write && !bursts.is_blocked(*number));
         }
     }
 
@@ -223,8 +272,8 @@ impl Arbiter {
     fn eligible(&self, served: Served) -> Vec<&Waiting> {
         let is_selected = |request: &Waiting| served == Served::All || served == Served::Kind(request.write);
         let is_awaited = |request: &Waiting| {
-            let mut younger = self.waiting.range(request.number + 1..);
-            younger.any(|(other, younger)| is_selected(younger) && self.places[other] == self.places[&request.number])
+            let mut younger = self.bursts.same_burst(request.number).range(request.number + 1..);
+            younger.any(|number| is_selected(&self.waiting[number]))
         };
         let eligible = self.waiting.values().filter(|request| is_selected(request) || is_awaited(request));
         eligible.take(if self.policy.serves_only_the_oldest() { 1 } else { usize::MAX }).collect()
@@ -244,7 +293,7 @@ impl Arbiter {
             let Some(first) = requests.iter().max_by_key(|request| self.order(cycle, request)) else { continue };
             let hits = requests.iter().filter(|request| self.is_hit(request));
             if self.is_hit(first) || !self.used.contains(&bank) && hits.clone().next().is_some() {
-                let free = hits.filter(|hit| !is_blocked(&self.places, hit.number));
+                let free = hits.filter(|hit| !self.bursts.is_blocked(hit.number));
                 found.extend(free.map(|hit| self.column(cycle, hit)));
             } else {
                 let (kind, row) = match self.rows.get(&bank) {
@@ -266,13 +315,13 @@ impl Arbiter {
             let command = Command { cycle, kind, bank: None, row: None, col: None };
             return vec![Choice { command, request: None }];
         }
-        let free = last.iter().filter(|number| !is_blocked(&self.places, **number));
+        let free = last.iter().filter(|number| !self.bursts.is_blocked(**number));
         free.map(|number| self.column(cycle, &self.waiting[number])).collect()
     }
 
     /// Returns the column command (RD or WR) that serves a request.
     fn column(&self, cycle: u64, request: &Waiting) -> Choice {
-        let BurstLocation { bank, row, col } = self.places[&request.number];
+        let BurstLocation { bank, row, col } = self.bursts.of[&request.number].place;
         let kind = if request.write { Kind::Wr } else { Kind::Rd };
         let command = Command { cycle, kind, bank: Some(bank), row: Some(row), col: Some(col) };
         Choice { command, request: Some(request.number) }
@@ -339,7 +388,7 @@ impl Arbiter {
     /// Removes a request whose RD or WR was issued.
     fn serve(&mut self, request: &Waiting) {
         self.waiting.remove(&request.number);
-        self.places.remove(&request.number);
+        self.bursts.remove(request.number);
         self.used.insert(request.bank);
         self.unsent_reads += usize::from(!request.write);
         if let Some(last) = self.refresh.as_mut().and_then(|refresh| refresh.last.as_mut()) {
@@ -355,12 +404,6 @@ enum Served {
     All,
     /// Writes if true, otherwise reads.
     Kind(bool),
-}
-
-/// True if an older request to the same burst as request `number` is still waiting. `places` holds the bank,
-/// row and column of all waiting requests.
-fn is_blocked(places: &BTreeMap<u64, BurstLocation>, number: u64) -> bool {
-    places.range(..number).any(|(_, other)| *other == places[&number])
 }
 
 /// Formats commands and their requests as text for an error message.
@@ -504,5 +547,34 @@ mod tests {
         busy.check(321, &refresh(321, Kind::Ref)).unwrap();
         let act = Command { cycle: 382, ..act };
         assert_eq!(busy.check(382, &[Choice { command: act, request: Some(2) }]), Ok(()));
+    }
+
+    /// Checks the commands of a channel that accepts a read and then a write of the same bank, row and column,
+    /// and serves the write first. The address of the write is `beyond` bytes above that of the read.
+    fn judge_overtaking(beyond: u64, limits: Limits) -> Result<(), String> {
+        let (mapping, address) = (Mapping::reference(), (1 << 16) + 64);
+        let BurstLocation { bank, row, col } = mapping.place(address);
+        assert_eq!(mapping.place(address + beyond), mapping.place(address));
+        let policy = fr_fcfs::Config { hit_cap: 0 }.twin(&CHANNEL);
+        let mut arbiter = Arbiter::new(Checker::new(Timing::REFERENCE, false), mapping, policy, limits);
+        let act = Command { cycle: 1, kind: Kind::Act, bank: Some(bank), row: Some(row), col: None };
+        let write = Command { cycle: 11, kind: Kind::Wr, col: Some(col), ..act };
+        arbiter.check(0, &[])?;
+        arbiter.accept(false, address, Some(0));
+        arbiter.check(1, &[Choice { command: act, request: Some(0) }])?;
+        arbiter.accept(true, address + beyond, Some(0));
+        arbiter.check(11, &[Choice { command: write, request: Some(1) }])
+    }
+
+    #[test]
+    fn requests_to_one_place_wait_for_each_other_only_if_their_addresses_are_equal() {
+        let capacity = 1 << 28;
+        // If writes are drained, the read is served first only if a write waits for it.
+        let drain = Limits { write_drain: Some(Watermarks { high: 1, low: 0, idle: 0 }), ..NO_LIMITS };
+        for limits in [NO_LIMITS, drain] {
+            assert_eq!(judge_overtaking(capacity, limits), Ok(()));
+            let text = judge_overtaking(0, limits).unwrap_err();
+            assert!(text.starts_with("cycle 11: Wr") && text.ends_with("expected no command"), "{text}");
+        }
     }
 }
