@@ -279,32 +279,58 @@ impl Arbiter {
         eligible.take(if self.policy.serves_only_the_oldest() { 1 } else { usize::MAX }).collect()
     }
 
-    /// Returns the commands that the banks request in a cycle. Some may still break a timing rule.
-    fn candidates(&self, cycle: u64, served: Served) -> Vec<Choice> {
-        if let Some(last) = self.last_before_refresh() {
-            return self.candidates_before_refresh(cycle, last);
+    /// Returns the kind of the next command that a request needs in the current state of its bank.
+    fn next_kind(&self, request: &Waiting) -> Kind {
+        match self.rows.contains_key(&request.bank) {
+            true if self.is_hit(request) => column_kind(request),
+            true => Kind::Pre,
+            false => Kind::Act,
         }
-        let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
+    }
+
+    /// Returns the legal commands that the banks request in a cycle.
+    fn candidates(&mut self, cycle: u64, served: Served) -> Vec<Choice> {
+        if let Some(last) = self.last_before_refresh() {
+            let mut found = self.candidates_before_refresh(cycle, last);
+            found.retain(|choice| self.is_legal(cycle, choice.command.kind, choice.command.bank));
+            return found;
+        }
+        // Requests of each bank with their next commands.
+        let mut banks: BTreeMap<BankId, Vec<(Waiting, Kind)>> = BTreeMap::new();
         for request in self.eligible(served) {
-            banks.entry(request.bank).or_default().push(request);
+            banks.entry(request.bank).or_default().push((*request, self.next_kind(request)));
         }
         let mut found = Vec::new();
         for (bank, requests) in banks {
-            let Some(first) = requests.iter().max_by_key(|request| self.order(cycle, request)) else { continue };
-            let hits = requests.iter().filter(|request| self.is_hit(request));
-            if self.is_hit(first) || !self.used.contains(&bank) && hits.clone().next().is_some() {
-                let free = hits.filter(|hit| !self.bursts.is_blocked(hit.number));
-                found.extend(free.map(|hit| self.column(cycle, hit)));
-            } else {
-                let (kind, row) = match self.rows.get(&bank) {
-                    Some(_) => (Kind::Pre, None),
-                    None => (Kind::Act, Some(first.row)),
-                };
-                let command = Command { cycle, kind, bank: Some(bank), row, col: None };
-                found.push(Choice { command, request: Some(first.number) });
+            // Most banks must wait. It is then not necessary to compare the priorities of their requests.
+            let kinds = [Kind::Act, Kind::Pre, Kind::Rd, Kind::Wr];
+            let needed = kinds.into_iter().filter(|kind| requests.iter().any(|(_, next)| next == kind));
+            let legal: Vec<Kind> = needed.filter(|&kind| self.is_legal(cycle, kind, Some(bank))).collect();
+            if !legal.is_empty() {
+                let of_bank = self.candidates_of_bank(cycle, bank, &requests).into_iter();
+                found.extend(of_bank.filter(|choice| legal.contains(&choice.command.kind)));
             }
         }
         found
+    }
+
+    /// Returns the commands that a bank requests in a cycle, for `requests` with their next commands. The
+    /// commands may still break a timing rule.
+    fn candidates_of_bank(&self, cycle: u64, bank: BankId, requests: &[(Waiting, Kind)]) -> Vec<Choice> {
+        let hits = requests.iter().filter(|(_, next)| next.is_column());
+        let serves_new_row = !self.used.contains(&bank) && hits.clone().next().is_some();
+        let first = requests.iter().max_by_key(|(request, _)| self.order(cycle, request));
+        match first {
+            Some((first, kind)) if !kind.is_column() && !serves_new_row => {
+                let row = (*kind == Kind::Act).then_some(first.row);
+                let command = Command { cycle, kind: *kind, bank: Some(bank), row, col: None };
+                vec![Choice { command, request: Some(first.number) }]
+            }
+            _ => {
+                let free = hits.filter(|(hit, _)| !self.bursts.is_blocked(hit.number));
+                free.map(|(hit, _)| self.column(cycle, hit)).collect()
+            }
+        }
     }
 
     /// Returns the commands that may be issued while a refresh is due: those of the row hits in `last`, or
@@ -322,7 +348,7 @@ impl Arbiter {
     /// Returns the column command (RD or WR) that serves a request.
     fn column(&self, cycle: u64, request: &Waiting) -> Choice {
         let BurstLocation { bank, row, col } = self.bursts.of[&request.number].place;
-        let kind = if request.write { Kind::Wr } else { Kind::Rd };
+        let kind = column_kind(request);
         let command = Command { cycle, kind, bank: Some(bank), row: Some(row), col: Some(col) };
         Choice { command, request: Some(request.number) }
     }
@@ -336,9 +362,7 @@ impl Arbiter {
             Some(served) if !self.waiting.is_empty() => served,
             _ => return Vec::new(),
         };
-        let has_room = self.has_room();
-        let mut legal = self.candidates(cycle, served);
-        legal.retain(|choice| (has_room || choice.command.kind != Kind::Rd) && self.is_legal(&choice.command));
+        let legal = self.candidates(cycle, served);
         let first = |of: &dyn Fn(&Choice) -> bool| {
             let on_bus = legal.iter().filter(|choice| of(choice)).copied();
             on_bus.max_by_key(|choice| choice.request.map(|number| self.order(cycle, &self.waiting[&number])))
@@ -352,15 +376,19 @@ impl Arbiter {
         }
     }
 
-    /// True if a command keeps its minimum distance from all earlier commands.
-    fn is_legal(&mut self, command: &Command) -> bool {
+    /// True if a command of this kind keeps its minimum distance from all earlier commands, and finds room
+    /// for its data if it is an RD.
+    fn is_legal(&mut self, cycle: u64, kind: Kind, bank: Option<BankId>) -> bool {
+        if kind == Kind::Rd && !self.has_room() {
+            return false;
+        }
         // Further commands can only make a command legal later, so the saved cycle is a lower bound. It is
         // computed again only after it has been reached.
-        let from = self.legal_from.entry((command.kind as usize, command.bank)).or_default();
-        if *from <= command.cycle {
-            *from = self.checker.legal_from(&self.before, command);
+        let from = self.legal_from.entry((kind as usize, bank)).or_default();
+        if *from <= cycle {
+            *from = self.checker.legal_from(&self.before, &Command { cycle, kind, bank, row: None, col: None });
         }
-        *from <= command.cycle
+        *from <= cycle
     }
 
     /// Updates the model of the channel after a command.
@@ -404,6 +432,11 @@ enum Served {
     All,
     /// Writes if true, otherwise reads.
     Kind(bool),
+}
+
+/// Returns the kind of the column command that serves a request.
+fn column_kind(request: &Waiting) -> Kind {
+    if request.write { Kind::Wr } else { Kind::Rd }
 }
 
 /// Formats commands and their requests as text for an error message.
