@@ -28,7 +28,7 @@ pub enum AtomicFn {
     Increment,
     /// `old - 1`, or `b` if `old` is 0 or greater than `b`.
     Decrement,
-    /// `b` arrivals at an mbarrier object, only in shared memory: [`BarrierWord::arrive`].
+    /// `b` arrivals at an mbarrier object, only in shared memory: `BarrierWord::arrive`.
     Arrive,
     /// Same as [`AtomicFn::Arrive`], but each later phase expects `b` fewer arrivals.
     ArriveAndDrop,

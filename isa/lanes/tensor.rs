@@ -17,7 +17,7 @@ type Row = [u32; 32];
 /// after the last addition. Sums of integers are exact before they wrap around or saturate.
 ///
 /// A step of a `.f64` product uses one 64-bit register of each matrix: the first `Row` holds the low words of
-/// all lanes, the second the high words. See [`multiply_doubles`].
+/// all lanes, the second the high words. See `multiply_doubles`.
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     match op.form.factor_bits {
         64 => multiply_doubles(op, a, b, c),
