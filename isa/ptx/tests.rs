@@ -267,7 +267,10 @@ fn an_mbarrier_is_a_word_of_shared_memory() {
     assert_eq!(ops("cp.async.mbarrier.arrive.shared.b64 [%r1];")[0], Op::Nop);
     let cases = [
         ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object with a count of 0, expected 1 to 1048575"),
-        ("mbarrier.init.shared.b64 [%r1], 1048576;", "an mbarrier object with a count of 1048576, expected 1 to 1048575"),
+        (
+            "mbarrier.init.shared.b64 [%r1], 1048576;",
+            "an mbarrier object with a count of 1048576, expected 1 to 1048575",
+        ),
         ("mbarrier.arrive.shared.b64 %rd1, [%r1], -5;", "an arrival with a count of -5, expected 1 to 1048575"),
         (
             "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 0x1ffffffff;",
