@@ -126,6 +126,13 @@ pub const fn bits_of<T: UnsignedInteger>() -> u32 {
     T::BITS as u32
 }
 
+/// Returns the width in bits of an index that distinguishes `count` items; at least 1.
+#[must_use]
+pub const fn bits_for(count: u32) -> u32 {
+    let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
+    if bits == 0 { 1 } else { bits }
+}
+
 /// Beat of a channel or entry of a memory. Usually derived ([`derive::Payload`]); implemented by hand only if
 /// its description is not just a list of its fields.
 pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned + Send {

@@ -45,7 +45,9 @@ pub use counters::{
 };
 pub use derive::{Counted, Encoding, Kinds, Links, Payload, Ports, Reason};
 pub(crate) use describe::AsProbes;
-pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
+pub use describe::{
+    Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_for, bits_of, width_of,
+};
 pub use digest::{Digest, digest_of};
 pub use net::{
     AnyPool, AnyPort, BlockRange, BlockWithPorts, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In,

@@ -62,7 +62,7 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of}
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Logic, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Logic, Storage, bits_for,
 };
 use crate::mshr_policy;
 use crate::noc::packet::Reply;
@@ -194,7 +194,7 @@ impl Cache {
         let is_sectored = id == CacheId::L1d && l1.fetch == Fetch::Sectors;
         let lookups = if id == CacheId::L1d { l1.lookups } else { 1 };
         let num_sectors = if is_sectored { line_bytes / SECTOR_BYTES } else { 1 };
-        let set_way_bits = lines.max(2).next_power_of_two().ilog2();
+        let set_way_bits = bits_for(lines);
         let shape = MshrShape { line_bits, set_way_bits, sectors: num_sectors };
         let victim_shape =
             VictimShape { line_bits, line_bytes, sectors: num_sectors, set_bits: sets.ilog2(), mshr_entries };

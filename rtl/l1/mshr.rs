@@ -35,7 +35,7 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array as BigArray;
 
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, PortOrder};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, PortOrder, bits_for};
 
 /// Names of the MSHR ports, in the order in which they are used within a cycle.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
@@ -443,7 +443,7 @@ impl Mshr {
             to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
             to.sized("count", u64::from(count[e]), count_bits);
             to.sized("head", u64::from(head[e]), count_bits);
-            to.sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
+            to.sized("order", u64::from(order[e]), bits_for(entries));
             for waiter in &waiters[e * usize::from(*merges)..][..usize::from(*merges)] {
                 let Waiter { slot, lanes } = waiter;
                 to.sized("slot", u64::from(*slot), 6);
@@ -467,7 +467,7 @@ impl Mshr {
         // Multiplexers that select the oldest filled entry, the next load that waits on it, and the state of
         // the entry that the access found.
         let places = entries * u32::from(*merges);
-        let entry_bits = entries.max(2).next_power_of_two().ilog2();
+        let entry_bits = bits_for(entries);
         to.logic("oldest", Logic::Mux { ways: entries, width: line_bits + set_way_bits + 2 * count_bits });
         to.logic("waiter", Logic::Mux { ways: places, width: 6 + u32::BITS });
         to.logic("open", Logic::Mux { ways: entries, width: count_bits });

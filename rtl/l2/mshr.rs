@@ -37,7 +37,9 @@ use super::line::Bursts;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::{LINE_BYTES, SECTORS};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage, bits_for,
+};
 use crate::noc::packet::{Request, RequestKind, TICKET_BITS};
 use crate::noc::stamps::Stamps;
 
@@ -482,11 +484,6 @@ impl MshrEntry {
 
 /// Number of entries per 64-bit word of `used`.
 const WORD: u32 = u64::BITS;
-
-/// Returns the number of bits needed to distinguish `values` values; at least 1.
-pub(super) fn bits_for(values: u32) -> u32 {
-    (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
-}
 
 #[cfg(test)]
 mod tests;

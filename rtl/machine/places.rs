@@ -2,14 +2,10 @@
 //! Tests use them to build single blocks outside a machine.
 
 use super::MachineConfig;
+use crate::kernel::bits_for;
 use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
-
-/// Returns the width in bits of an index that distinguishes `count` items; at least 1.
-pub(super) fn bits_for(count: u32) -> u32 {
-    count.max(2).next_power_of_two().ilog2()
-}
 
 impl MachineConfig {
     /// Returns the field widths of the messages between SMs and memory partitions.

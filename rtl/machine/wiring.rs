@@ -24,10 +24,9 @@
 
 use super::MachineConfig;
 use super::node::Node;
-use super::places::bits_for;
 use super::units::{Coordinator, Roles, Wires};
 use crate::dram::channel::DramChannel;
-use crate::kernel::{Carries, Clocks, Family, HasPorts, In, LinkSpec, Net, Of, Out, Path, Payload, Unit};
+use crate::kernel::{Carries, Clocks, Family, HasPorts, In, LinkSpec, Net, Of, Out, Path, Payload, Unit, bits_for};
 use crate::l1::access::AccessShape;
 use crate::l1::dueling::{Dueling, LEADERS};
 use crate::l1::lsu::{Lsu, LsuPlace};

@@ -21,9 +21,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, Level, MshrInfo, MshrRequest, MshrView, Scheme, bits_of};
+use super::{Hooks, Level, MshrInfo, MshrRequest, MshrView, Scheme};
 use crate::config::Rules;
-use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, bits_for};
 
 /// Configuration of the policy that keeps MSHR entries for the oldest requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,9 +95,9 @@ impl Hooks for Order {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { reserved: _, entries, requesters, in_use } = self;
-        let (entry, requester) = (bits_of(entries.saturating_sub(1)), bits_of(requesters.saturating_sub(1)));
+        let (entry, requester) = (bits_for(*entries), bits_for(*requesters));
         to.part("mshr_policy", |to| {
-            to.sized("in_use", in_use.len() as u64, bits_of(*entries));
+            to.sized("in_use", in_use.len() as u64, bits_for(*entries + 1));
             let places = (0..*entries as usize).map(|place| in_use.get(place).copied().unwrap_or_default());
             to.entries("place", places, |(number, of), to| {
                 to.sized("entry", u64::from(number), entry);
@@ -108,7 +108,7 @@ impl Hooks for Order {
             to.logic("moved", Logic::Mux { ways: 2, width: entries * (entry + requester) });
             to.logic("is_oldest", Logic::Comparator { width: requester, count: 1 });
             to.logic("free", Logic::Population { inputs: *entries });
-            to.logic("is_kept", Logic::Less { width: bits_of(*entries), count: 1 });
+            to.logic("is_kept", Logic::Less { width: bits_for(*entries + 1), count: 1 });
         });
     }
 }

@@ -18,10 +18,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, Level, MshrInfo, MshrRequest, MshrView, Scheme, bits_of};
+use super::{Hooks, Level, MshrInfo, MshrRequest, MshrView, Scheme};
 use crate::cells::line::SECTORS;
 use crate::config::Rules;
-use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, bits_for};
 
 /// Configuration of the policy that limits each requester's use of the MSHR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,8 +115,8 @@ impl Hooks for Limits {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { limits, most, counts, owners } = self;
-        let (entries, waiting) = (bits_of(limits.entries), bits_of(*most));
-        let (requesters, requester) = (counts.len() as u32, bits_of(counts.len() as u32 - 1));
+        let (entries, waiting) = (bits_for(limits.entries + 1), bits_for(*most + 1));
+        let (requesters, requester) = (counts.len() as u32, bits_for(counts.len() as u32));
         to.part("mshr_policy", |to| {
             to.entries("requester", counts.iter(), |counts, to| {
                 to.sized("entries", u64::from(counts.entries), entries);

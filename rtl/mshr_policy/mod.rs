@@ -196,8 +196,3 @@ pub trait Hooks: Debug + Send {
     /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
-
-/// Returns the width in bits of a number from 0 to `most`.
-fn bits_of(most: u32) -> u32 {
-    u32::BITS - most.max(1).leading_zeros()
-}

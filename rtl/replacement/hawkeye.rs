@@ -55,7 +55,8 @@ use super::{Hooks, InsertedLine, RankShape, Scheme, Source, StoreInfo, Ways};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_of,
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_for,
+    bits_of,
 };
 
 /// Re-reference prediction value (RRPV), the rank of a line.
@@ -176,7 +177,7 @@ impl Payload for NextPlace {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, places: &u32, to: &mut F) {
         if *places > 1 {
-            to.sized("place", u64::from(self.0), width_for(*places));
+            to.sized("place", u64::from(self.0), bits_for(*places));
         }
     }
 }
@@ -227,7 +228,7 @@ impl Hawkeye {
             collide: Collide::New,
         };
         let quanta = history * ways;
-        let shape = PastShape { tag_bits, signature_bits: bits, occupancy_bits: width_for(ways + 1) };
+        let shape = PastShape { tag_bits, signature_bits: bits, occupancy_bits: bits_for(ways + 1) };
         Self {
             config,
             ways,
@@ -359,18 +360,13 @@ impl Hooks for Hawkeye {
             for _ in 0..quanta {
                 to.logic("occupy", Logic::Counter { width: occupancy_bits });
             }
-            to.logic("now", Logic::Counter { width: width_for(quanta) });
+            to.logic("now", Logic::Counter { width: bits_for(quanta) });
             to.logic("victim", Logic::Mux { ways: *ways, width: signature_bits });
             to.logic("train", Logic::Counter { width: bits_of::<u3>() });
             to.logic("detrain", Logic::Counter { width: bits_of::<u3>() });
             to.logic("is_young", Logic::Less { width: bits_of::<Rrpv>(), count: *ways });
         });
     }
-}
-
-/// Returns the width in bits of a number below `count`; at least 1 bit.
-fn width_for(count: u32) -> u32 {
-    count.max(2).next_power_of_two().ilog2()
 }
 
 #[cfg(test)]

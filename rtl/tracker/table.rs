@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::config::SharerList;
 use crate::choice::CacheGeometry;
 use crate::kernel::{
-    Array, ArraySpec, Collide, CounterReader, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of,
+    Array, ArraySpec, Collide, CounterReader, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_for,
+    width_of,
 };
 use crate::replacement::order::Order;
 use crate::replacement::{InsertedLine, ReplacementConfig, Source};
@@ -48,11 +49,6 @@ struct EntryShape {
     tag_bits: u32,
     sms: u32,
     list: SharerList,
-}
-
-/// Returns the width in bits of a number that is less than `count`; at least 1 bit.
-pub(super) fn bits_for(count: u32) -> u32 {
-    count.max(2).next_power_of_two().ilog2()
 }
 
 impl Payload for SharerEntry {

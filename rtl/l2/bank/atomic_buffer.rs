@@ -28,12 +28,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};
 use super::lines::{BankAccess, LinePlace, answer, perform};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
-use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
+use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload, bits_for};
 use crate::noc::packet::Reply;
 
 /// Dimensions and field widths of an atomic buffer.

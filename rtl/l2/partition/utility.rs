@@ -67,7 +67,7 @@ use crate::cells::lru::Recency;
 use crate::config::Rules;
 use crate::kernel::{
     Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Storage,
-    bits_of,
+    bits_for, bits_of,
 };
 
 /// Maximum number of groups of SMs. Each group costs a monitor in each bank.
@@ -221,7 +221,7 @@ impl Utility {
             spacing_log2: sample_every.ilog2(),
             samples_log2: samples.ilog2(),
             group_of: (0..num_sms).map(|sm| group_of(sms, *groups, sm, num_sms) as u8).collect(),
-            owners: Array::new(spec("owners", Storage::Sram, sets, ways), width_for(*groups)),
+            owners: Array::new(spec("owners", Storage::Sram, sets, ways), bits_for(*groups)),
             tags: Array::new(spec("tags", Storage::Sram, groups * samples, ways), tag_bits),
             stacks: Array::new(spec("stacks", Storage::Sram, groups * samples, 1), ways),
             hits: Array::new(spec("hits", Storage::Flops, *groups, ways), ()),
@@ -355,7 +355,7 @@ impl Hooks for Utility {
         to.part("partition", |to| {
             to.logic("sm", Logic::Decoder { outputs: group_of.len() as u32 });
             to.array("owners", owners);
-            let (group_bits, count_bits) = (*owners.cell_shape(), width_for(ways + 1));
+            let (group_bits, count_bits) = (*owners.cell_shape(), bits_for(ways + 1));
             for group in 0..groups {
                 to.parts("group", group, |to| {
                     to.sized("allocation", allocation[group as usize].into(), count_bits);
@@ -373,8 +373,8 @@ impl Hooks for Utility {
                 to.logic("same_line", Logic::Comparator { width: *tags.cell_shape(), count: ways });
                 Recency::describe_logic(ways, to);
                 to.logic("count", Logic::Counter { width: bits_of::<u32>() });
-                to.sized("accesses", (*accesses).into(), width_for(period));
-                to.logic("period", Logic::Counter { width: width_for(period) });
+                to.sized("accesses", (*accesses).into(), bits_for(period));
+                to.logic("period", Logic::Counter { width: bits_for(period) });
             });
             to.part("lookahead", |to| {
                 // Evaluates one candidate at a time: sums its hits, and compares its hits per way with those
@@ -393,11 +393,6 @@ impl Hooks for Utility {
     fn counters(&self, to: &mut dyn CounterReader) {
         self.counters.list(&(), to);
     }
-}
-
-/// Returns the width in bits of a number below `count`; at least 1 bit.
-fn width_for(count: u32) -> u32 {
-    count.max(2).next_power_of_two().ilog2()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::config::BankPlace;
 use super::super::super::line::Bursts;
-use super::super::super::mshr::{Mshr, bits_for};
+use super::super::super::mshr::Mshr;
 use super::super::super::stats::Stall;
 use super::super::lines::part_of;
 use super::sectors::BurstMap;
@@ -18,7 +18,7 @@ use crate::cells::fifo::Fifo;
 use crate::cells::line::LINE_BYTES;
 use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
+use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank, bits_for};
 
 /// Minimum width in bits of the number of an MSHR entry. The number is wider if the MSHR has more than 64
 /// entries.

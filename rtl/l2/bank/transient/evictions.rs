@@ -20,9 +20,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::super::config::BankPlace;
-use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload, bits_for};
 
 /// Remaining steps of the eviction of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -42,12 +42,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::super::line::Tag;
-use super::super::super::mshr::bits_for;
 use super::evictions::Eviction;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, PortOrder, Storage,
+    bits_for,
 };
 
 /// State of an entry of the Fetch and Replacement Cache (FRC).

@@ -33,13 +33,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::Sharers;
-use super::super::mshr::bits_for;
 use super::super::stats::Stall;
 use super::L2Io;
 use super::core::{Core, CoreShape, memory, tag_bits};
 use super::lines::{LinePlace, Spot, put};
 use crate::dram::message::DramReply;
-use crate::kernel::{AnyEdge, Array, ArrayView, Describe, DescribeExt, FieldsExt, Rx, RxBank, Sleep};
+use crate::kernel::{AnyEdge, Array, ArrayView, Describe, DescribeExt, FieldsExt, Rx, RxBank, Sleep, bits_for};
 pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
 pub use evictions::Eviction;
 use evictions::Evictions;

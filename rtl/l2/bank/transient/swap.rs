@@ -10,13 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::line::{LineState, Tag};
 use super::super::super::lookup_pipeline::due_bits;
-use super::super::super::mshr::bits_for;
 use super::super::lines::LinePlace;
 use super::Transient;
 use super::evict::replace;
 use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
-use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
+use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt, bits_for};
 
 /// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
