@@ -194,8 +194,8 @@ impl Arbiter {
     /// Returns an error if all bursts that were read had already been sent.
     pub fn send_reply(&mut self) -> Result<(), String> {
         let cycle = self.cycle.saturating_sub(1);
-        self.unsent_reads =
-            self.unsent_reads.checked_sub(1).ok_or(format!("cycle {cycle}: a reply is sent, expected none"))?;
+        let left = self.unsent_reads.checked_sub(1);
+        self.unsent_reads = left.ok_or_else(|| format!("cycle {cycle}: a reply is sent, expected none"))?;
         Ok(())
     }
 

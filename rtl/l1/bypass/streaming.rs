@@ -14,7 +14,6 @@ use super::{BypassProbe, CacheGeometry, Hooks, Scheme, View};
 use crate::cells::streaming::{Streaming, StreamingConfig};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge};
-use crate::replacement::Source;
 
 #[typetag::serde(name = "streaming")]
 impl Scheme for StreamingConfig {
@@ -77,16 +76,12 @@ impl Hooks for StreamingBypass {
 
     /// Updates the tags for a bypassing load. If the line has a tag, updates its replacement rank; otherwise
     /// inserts a tag without data.
-    fn on_bypass(
-        &mut self,
-        at: &Edge<'_>,
-        &LineAccess { line, pc, priority, .. }: &LineAccess,
-        tags: &mut TagStore,
-    ) -> BypassProbe {
+    fn on_bypass(&mut self, at: &Edge<'_>, load: &LineAccess, tags: &mut TagStore) -> BypassProbe {
+        let line = load.line;
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {
             Probe::Present { way, .. } | Probe::TagOnly { way } | Probe::Reserved { way } => {
-                tags.touch(at, (set, way), LineUse::Load, Source { line, pc, priority });
+                tags.touch(at, (set, way), LineUse::Load, load.source());
                 BypassProbe::default()
             }
             Probe::Absent => BypassProbe { missed: true, evicted: tags.insert_tag_only(at, set, line) },

@@ -10,7 +10,6 @@ use super::super::victim::unit::EvictedLine;
 use super::super::watch::VictimMove;
 use super::Cache;
 use crate::kernel::AnyEdge;
-use crate::replacement::Source;
 
 impl Cache {
     /// Returns the number of the victim-cache entry that holds all the data that a load requests, if there is
@@ -35,7 +34,7 @@ impl Cache {
         queue: &mut MissQueue,
         pending: &mut Pending,
     ) -> VictimMove {
-        let &LineAccess { line, pc, priority, id, slot, lanes, .. } = request;
+        let &LineAccess { line, id, slot, lanes, .. } = request;
         let probe = self.tags.probe(at, set, line);
         debug_assert!(probe == Probe::Absent, "a line is in the L1D or in the victim cache");
         self.banks = 0;
@@ -61,7 +60,7 @@ impl Cache {
             self.write_back(at, (set, victim.way), old, id, queue);
         }
         self.stats.evictions += u64::from(victim.holds);
-        self.tags.insert(at, set, victim, Source { line, pc, priority });
+        self.tags.insert(at, set, victim, request.source());
         if let Some(store) = &mut self.sectors {
             store.write(at, (set, victim.way), Sectors { here, ..Sectors::default() });
         }
