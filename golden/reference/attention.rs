@@ -7,6 +7,7 @@
 //! warps, tiles and splits, as long as each of them takes its tokens in order.
 
 use super::bounded_sum::BoundedSum;
+use super::kv_gather::cached_tokens;
 use super::rounded::{Rounded, SPECIAL, UNIT};
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError};
 use super::{count, input, real};
@@ -87,30 +88,21 @@ const COMBINATIONS: usize = 8;
 fn decode(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [sequences, query_heads, key_heads] =
         ["sequences", "query_heads", "key_heads"].map(|name| arguments.count(name));
-    let [pages, page, size] = ["pages", "page", "size"].map(|name| arguments.count(name));
+    let [page, size] = ["page", "size"].map(|name| arguments.count(name));
     let group = group_of(arguments, "query_heads", query_heads, key_heads)?;
     let scale = arguments.real("scale");
     let q = arguments.input("q", sequences * query_heads * size, "sequences * query_heads * size")?;
     let keys = arguments.input("keys", key_heads * page * size, "a page")?;
     let values = arguments.input("values", keys.len(), "as many as `keys`")?;
-    let blocks = arguments.input("blocks", sequences * pages, "sequences * pages")?;
-    let length = arguments.input("length", sequences, "sequences")?;
     let mut out = Vec::with_capacity(sequences * query_heads * size);
     for sequence in 0..sequences {
-        let what = format_args!("the length of sequence {sequence}");
-        let tokens = arguments.check_index(what, length.integer(sequence), pages * page + 1)?;
-        if tokens == 0 {
+        let tokens = cached_tokens(arguments, sequence, keys.len() / (key_heads * page * size))?;
+        if tokens.is_empty() {
             return Err(arguments.error(format!("the length of sequence {sequence} is 0, expected 1 or more")));
         }
-        let mut cached = Vec::with_capacity(tokens);
-        for token in 0..tokens {
-            let entry = sequence * pages + token / page;
-            let what = format_args!("block {entry}");
-            let block = arguments.check_index(what, blocks.integer(entry), keys.len() / (key_heads * page * size))?;
-            cached.push((block * key_heads * page + token % page) * size);
-        }
         for head in 0..query_heads {
-            let places: Vec<_> = cached.iter().map(|place| place + head / group * page * size).collect();
+            let place = |&(block, offset)| ((block * key_heads + head / group) * page + offset) * size;
+            let places: Vec<_> = tokens.iter().map(place).collect();
             let query = (q, (sequence * query_heads + head) * size);
             out.extend(attend(query, keys, values, &places, size, scale, Precision::Single));
         }

@@ -16,22 +16,37 @@ pub(super) static KV_GATHER: Reference = Reference {
 fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [sequences, pages, page, words] = ["sequences", "pages", "page", "words"].map(|name| arguments.count(name));
     let cache = arguments.input("cache", page * words, "a page")?;
-    let blocks = arguments.input("blocks", sequences * pages, "sequences * pages")?;
-    let length = arguments.input("length", sequences, "sequences")?;
     let mut out = vec![0; sequences * pages * page * words];
     for sequence in 0..sequences {
-        let what = format_args!("the length of sequence {sequence}");
-        for token in 0..arguments.check_index(what, length.integer(sequence), pages * page + 1)? {
-            let entry = sequence * pages + token / page;
-            let what = format_args!("block {entry}");
-            let block = arguments.check_index(what, blocks.integer(entry), cache.len() / (page * words))?;
+        let places = cached_tokens(arguments, sequence, cache.len() / (page * words))?;
+        for (token, (block, offset)) in places.into_iter().enumerate() {
             for word in 0..words {
                 out[(sequence * pages * page + token) * words + word] =
-                    cache.integer((block * page + token % page) * words + word);
+                    cache.integer((block * page + offset) * words + word);
             }
         }
     }
     Ok(ExpectedOutput::exact(Array::from_integers(ElementType::U32, out)))
+}
+
+/// Returns the place of each token of a sequence in a KV cache of `cached` pages: the page that the block
+/// table names, and the offset of the token in that page.
+pub(super) fn cached_tokens(
+    arguments: &Arguments<'_>,
+    sequence: usize,
+    cached: usize,
+) -> Result<Vec<(usize, usize)>, ReferenceError> {
+    let [sequences, pages, page] = ["sequences", "pages", "page"].map(|name| arguments.count(name));
+    let blocks = arguments.input("blocks", sequences * pages, "sequences * pages")?;
+    let length = arguments.input("length", sequences, "sequences")?;
+    let what = format_args!("the length of sequence {sequence}");
+    let tokens = arguments.check_index(what, length.integer(sequence), pages * page + 1)?;
+    let place = |token: usize| {
+        let entry = sequence * pages + token / page;
+        let block = arguments.check_index(format_args!("block {entry}"), blocks.integer(entry), cached)?;
+        Ok((block, token % page))
+    };
+    (0..tokens).map(place).collect()
 }
 
 #[cfg(test)]

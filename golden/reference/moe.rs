@@ -1,6 +1,7 @@
 //! CPU reference: experts that each token uses in a mixture of experts, and the tokens sorted by expert.
 
 use super::rounded::Rounded;
+use super::softmax::softmax;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
 const INPUTS: &[Input] = &[input("scores", ElementType::F32)];
@@ -25,13 +26,7 @@ pub(super) static MOE_WEIGHT: Reference = Reference {
     output: ElementType::F32,
     compute: |arguments| {
         let log2_e = Rounded::constant(std::f64::consts::LOG2_E);
-        let token = |chosen: Vec<(usize, f64)>| {
-            let most = Rounded::exact(chosen[0].1);
-            let power = |&(_, score): &(usize, f64)| ((Rounded::exact(score) - most) * log2_e).fast_exp2();
-            let powers: Vec<_> = chosen.iter().map(power).collect();
-            let share = Rounded::exact(1.0) / Rounded::sum(powers.iter().copied());
-            powers.into_iter().map(move |power| (power * share).with_bound())
-        };
+        let token = |chosen: Vec<(usize, f64)>| softmax(chosen.into_iter().map(|(_, score)| score), log2_e);
         Ok(ExpectedOutput::with_bounds(choose(arguments)?.into_iter().flat_map(token)))
     },
 };

@@ -24,15 +24,19 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     // As in kernels, exponentials are computed as powers of two, so the exponents are multiplied by log2(e).
     let scale = Rounded::constant(std::f64::consts::LOG2_E) / Rounded::exact(temperature);
     let row = |r: usize| {
-        let all = (0..vocabulary).map(|i| logits.real(r * pitch + i));
-        // The maximum of a row is exact, because finding it involves no rounding.
-        let most = Rounded::exact(all.clone().fold(f64::NEG_INFINITY, f64::max));
-        let powers: Vec<_> = all.map(|logit| ((Rounded::exact(logit) - most) * scale).fast_exp2()).collect();
-        let share = Rounded::exact(1.0) / Rounded::sum(powers.iter().copied());
-        let padding = (vocabulary..pitch).map(|_| (0.0, 0.0));
-        powers.into_iter().map(move |power| (power * share).with_bound()).chain(padding)
+        let all = (0..vocabulary).map(move |i| logits.real(r * pitch + i));
+        softmax(all, scale).chain((vocabulary..pitch).map(|_| (0.0, 0.0)))
     };
     Ok(ExpectedOutput::with_bounds((0..rows).flat_map(row)))
+}
+
+/// Returns the softmax of scores, with its bounds, as kernels compute it: from `2^(scale * score)`.
+pub(super) fn softmax(scores: impl Iterator<Item = f64> + Clone, scale: Rounded) -> impl Iterator<Item = (f64, f64)> {
+    // The maximum is exact, because finding it involves no rounding.
+    let most = Rounded::exact(scores.clone().fold(f64::NEG_INFINITY, f64::max));
+    let powers: Vec<_> = scores.map(|score| ((Rounded::exact(score) - most) * scale).fast_exp2()).collect();
+    let share = Rounded::exact(1.0) / Rounded::sum(powers.iter().copied());
+    powers.into_iter().map(move |power| (power * share).with_bound())
 }
 
 #[cfg(test)]
