@@ -10,16 +10,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::process::Command;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use serde_json::Value;
-use waves::atomic_file::Scratch;
+use warpsieve::text::folded_within;
 
-use super::program::{run_tool, yosys};
-use super::synthesis::{RESETS, script, written};
-use super::tool_cache::{find_cached, texts};
+use super::synthesis::{find_written, script, written};
 use super::{Block, Random, Size, module_of};
 
 /// Commands of ABC that restructure the logic for few levels, and map it to gates. A comma stands for a
@@ -100,7 +96,7 @@ const WIDTH: usize = 110;
 #[must_use]
 pub fn describe_block(block: &Block, size: Size, reach: &[Reach]) -> String {
     let lines = describe_reach(reach);
-    let lines = lines.iter().map(|line| wrap(line, "  ", "      "));
+    let lines = lines.iter().map(|line| folded_within(WIDTH, &format!("  {line}"), 6) + "\n");
     [describe_parameters(block, size)].into_iter().chain(lines).collect()
 }
 
@@ -108,26 +104,7 @@ pub fn describe_block(block: &Block, size: Size, reach: &[Reach]) -> String {
 pub(super) fn describe_parameters(block: &Block, size: Size) -> String {
     let (parameters, _) = block.shape(size);
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    wrap(&format!("{} at {}", block.path(), parameters.join(" ")), "", "  ")
-}
-
-/// Breaks a line at blanks. The first line and those that continue it have their own indent.
-fn wrap(line: &str, first: &str, rest: &str) -> String {
-    let mut text = first.to_owned();
-    let mut column = first.len();
-    for (at, word) in line.split(' ').enumerate() {
-        if at > 0 && column + 1 + word.len() > WIDTH {
-            text.push('\n');
-            text.push_str(rest);
-            column = rest.len();
-        } else if at > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += word.len();
-    }
-    text + "\n"
+    folded_within(WIDTH, &format!("{} at {}", block.path(), parameters.join(" ")), 2) + "\n"
 }
 
 /// Delay of a module with the cells of a library.
@@ -171,15 +148,11 @@ impl Block {
             "dfflegalize -cell $_DFF_P_ x".to_owned(),
             "opt_merge".to_owned(),
             "dfflibmap -liberty cells.lib".to_owned(),
-            format!("abc -liberty cells.lib -script {FOR_DELAY}"),
+            format!("tee -q -o out.txt abc -liberty cells.lib -script {FOR_DELAY}"),
         ];
         let parameters = (self.build)(size, Random::new(1)).parameters();
         let script = script(&self.file(), &module_of(&self.path()), &parameters, map);
-        let folder = Scratch::new().into_diagnostic()?;
-        let folder = folder.path();
-        fs::write(folder.join("cells.lib"), library).into_diagnostic()?;
-        fs::write(folder.join("resets.v"), RESETS).into_diagnostic()?;
-        let told = yosys(folder, &script)?;
+        let told = written(&script, library)?;
         delay_in(&told).ok_or_else(|| miette!("{}: ABC printed no delay:\n{told}", self.path()))
     }
 
@@ -192,15 +165,7 @@ impl Block {
         let parameters = (self.build)(size, Random::new(1)).parameters();
         let module = module_of(&self.path());
         let script = script(&self.file(), &module, &parameters, commands);
-        let text = match self.kept_name(size, made) {
-            Some(name) => {
-                let version = run_tool(Command::new("yosys").arg("-V"))?;
-                let from = [script.as_str(), RESETS, &version, &texts(&self.file().with_file_name(""))?];
-                let kept = find_cached(&name, &from, |to| fs::write(to, written(&script, "")?).into_diagnostic())?;
-                fs::read_to_string(kept).into_diagnostic()?
-            }
-            None => written(&script, "")?,
-        };
+        let text = find_written(self.kept_name(size, made).as_deref(), &self.file(), &script, "")?;
         Netlist::new(&text, &module).wrap_err_with(|| self.path())
     }
 }

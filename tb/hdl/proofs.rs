@@ -139,22 +139,20 @@ impl Proof {
         if mistake.is_some() && !texts.iter().any(stands_in) {
             return Err(miette!("{}: no text for a mistake", self.path()));
         }
-        let changed = texts.iter().map(|text| match mistake.filter(|_| stands_in(text)) {
-            Some(mistake) => with_mistake(text, mistake),
-            None => Ok(text.clone()),
+        let [proof, design] = texts.map(|text| match mistake.filter(|_| stands_in(&text)) {
+            Some(mistake) => with_mistake(&text, mistake),
+            None => Ok(text),
         });
-        let mut texts = changed.collect::<Result<Vec<_>, _>>()?;
+        let (proof, design) = (proof?, design?);
         // The checker of the module states what callers guarantee, and is proven too. A mistake is proven
         // without it: the counterexample violates an assertion of the proof, and no assumption of the checker,
         // which may constrain outputs that are now wrong, excludes it.
         let checker = if mistake.is_none() { CheckerText::read(&self.path())? } else { None };
-        let checker = match checker {
-            Some(checker) => checker.in_module(&texts[1])?,
-            None => [String::new(), texts[1].clone()],
+        let [checker, design] = match checker {
+            Some(checker) => checker.in_module(&design)?,
+            None => [String::new(), design],
         };
-        texts.truncate(1);
-        texts.extend(checker);
-        for (text, name) in texts.iter().zip(["proof.sv", "checker.sv", "module.sv"]) {
+        for (name, text) in [("proof.sv", proof), ("checker.sv", checker), ("module.sv", design)] {
             fs::write(folder.join(name), text).into_diagnostic()?;
         }
         let top = self.top();

@@ -26,7 +26,7 @@ const END: &str = "end of list";
 
 /// Yosys rules that make asynchronous resets synchronous before synthesis. The standard-cell library has only
 /// flip-flops without reset.
-pub(super) const RESETS: &str = include_str!("resets.v");
+const RESETS: &str = include_str!("resets.v");
 
 /// Gate-level size of a module: number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -158,16 +158,7 @@ pub(super) fn cells(
         "tee -q -o out.txt stat",
     ];
     let script = script(file, module, parameters, commands.map(str::to_owned));
-    let liberty = technology.liberty();
-    let text = match name {
-        Some(name) => {
-            let version = run_tool(Command::new("yosys").arg("-V"))?;
-            let from = [&script, RESETS, &liberty, &version, &texts(&file.with_file_name(""))?];
-            let kept = find_cached(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
-            fs::read_to_string(kept).into_diagnostic()?
-        }
-        None => written(&script, &liberty)?,
-    };
+    let text = find_written(name, file, &script, &technology.liberty())?;
     let cell = |line: &str| {
         let (name, count) = line.trim().split_once(' ')?;
         technology.cell_um2(name)?;
@@ -192,6 +183,16 @@ pub(super) fn script(
         "synth -flatten -noabc".to_owned(),
     ];
     read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what [`written`] returns for a script that reads a module's file. If `name` is given, runs the
+/// script only if its output is not in the cache.
+pub(super) fn find_written(name: Option<&str>, file: &Path, script: &str, liberty: &str) -> Result<String, Report> {
+    let Some(name) = name else { return written(script, liberty) };
+    let version = run_tool(Command::new("yosys").arg("-V"))?;
+    let from = [script, RESETS, liberty, &version, &texts(&file.with_file_name(""))?];
+    let kept = find_cached(name, &from, |to| fs::write(to, written(script, liberty)?).into_diagnostic())?;
+    fs::read_to_string(kept).into_diagnostic()
 }
 
 /// Runs a Yosys script with the standard-cell library in `cells.lib`. Returns the contents of the file
