@@ -84,9 +84,9 @@ mod tests {
     use super::*;
     use crate::config::{Request, ResolvedMachine};
 
-    fn lockstep(sets: &[&str]) -> LineLockstep {
-        let ways = if sets.iter().any(|set| set.starts_with("l2.ways=")) { &[][..] } else { &["l2.ways=2"] };
-        let sets = [&["l2.sets=1"], ways, sets].concat().into_iter().map(str::to_owned).collect();
+    fn lockstep(ways: u32, sets: &[&str]) -> LineLockstep {
+        let geometry = ["l2.sets=1".to_owned(), format!("l2.ways={ways}")];
+        let sets = geometry.into_iter().chain(sets.iter().map(|&set| set.to_owned())).collect();
         let request = Request { machine: "fermi".to_owned(), designs: vec![], sets };
         LineLockstep::new(&ResolvedMachine::new(&request).unwrap().config.l2, 15).unwrap()
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_victim_is_that_of_the_policy_among_the_lines_that_are_present() {
-        let mut lru = lockstep(&[]);
+        let mut lru = lockstep(2, &[]);
         lru.step(&[inserted(1, None, &[]), inserted(2, None, &[1]), LineEvent::Used { line: 1 }]).unwrap();
         lru.step(&[inserted(3, Some(1), &[2])]).unwrap();
         let wrong = lru.step(&[inserted(4, Some(3), &[])]).unwrap_err();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_used_or_inserted_must_be_in_its_set_or_not() {
-        let mut lru = lockstep(&[]);
+        let mut lru = lockstep(2, &[]);
         let wrong = lru.step(&[LineEvent::Used { line: 7 }]).unwrap_err();
         assert_eq!(wrong, "line 0x7 is used, which the twin has evicted");
         let wrong = lru.step(&[inserted(1, None, &[]), inserted(1, None, &[])]).unwrap_err();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_group_of_a_partition_evicts_its_own_lines() {
-        let mut parts = lockstep(&["l2.partition={ kind = \"by-requester\", ways = [1, 1], sms = [] }"]);
+        let mut parts = lockstep(2, &["l2.partition={ kind = \"by-requester\", ways = [1, 1], sms = [] }"]);
         let other = LineEvent::Inserted { line: 2, sm: 14, victim: None, in_flight: vec![] };
         parts.step(&[inserted(1, None, &[]), other, inserted(3, Some(1), &[])]).unwrap();
         let wrong = parts.step(&[inserted(4, Some(2), &[])]).unwrap_err();
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_twin_of_a_partition_that_learns_observes_every_access() {
         let keys = "{ kind = \"utility\", groups = 2, sms = [], sample_every = 1, period = 8 }";
-        let mut parts = lockstep(&["l2.ways=3", &format!("l2.partition={keys}")]);
+        let mut parts = lockstep(3, &[&format!("l2.partition={keys}")]);
         let by_other = |line, victim| LineEvent::Inserted { line, sm: 14, victim, in_flight: vec![] };
         // SM 0 has two ways at first. SM 14 then reuses two lines, and SM 0 none.
         parts.step(&[inserted(1, None, &[]), inserted(2, None, &[]), by_other(3, None)]).unwrap();

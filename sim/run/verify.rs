@@ -93,8 +93,11 @@ impl Shadow {
         // A link takes at least one cycle, even if its configured delay is 0.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
-        let (l2s, unchecked_l2) = l2s(config);
-        let (channels, unchecked_dram) = channels(config);
+        // The transient flow of an L2 bank has no checker of lines.
+        let num_checked_banks = if config.l2.is_transient() { 0 } else { config.num_partitions };
+        let (l2s, unchecked_l2) = checkers(num_checked_banks, || LineLockstep::new(&config.l2, config.num_sms));
+        let (channels, unchecked_dram) =
+            checkers(config.num_channels(), || ChoiceLockstep::new(&config.dram, config.num_sms));
         Ok(Self {
             l2s,
             unchecked_l2,
@@ -324,14 +327,15 @@ impl Shadow {
 
     /// Returns notes about the caches and DRAM channels that are not compared with golden models, and why.
     pub(super) fn unchecked_blocks(&self) -> Vec<String> {
-        let l1 = self.l1s.first().and_then(Lockstep::blind);
-        let l1 = l1.map(|reason| format!("the L1Ds are not compared with their twins: {reason}"));
-        let l2 = self.unchecked_l2.as_ref();
-        let l2 = l2.map(|reason| format!("the lines of the L2 banks are not compared with their twins: {reason}"));
-        let dram = self.unchecked_dram.as_ref();
-        let dram =
-            dram.map(|reason| format!("the choices of the DRAM channels are not compared with their twins: {reason}"));
-        l1.into_iter().chain(l2).chain(dram).collect()
+        let reasons = [
+            ("the L1Ds", self.l1s.first().and_then(Lockstep::blind)),
+            ("the lines of the L2 banks", self.unchecked_l2.as_deref()),
+            ("the choices of the DRAM channels", self.unchecked_dram.as_deref()),
+        ];
+        let note = |(what, reason): (&str, Option<&str>)| {
+            Some(format!("{what} are not compared with their twins: {}", reason?))
+        };
+        reasons.into_iter().filter_map(note).collect()
     }
 
     /// Returns the notes about results that were not checked because they depend on the order of warps.
@@ -343,23 +347,11 @@ impl Shadow {
     }
 }
 
-/// Creates the checkers of the lines of the L2 banks. If one of the banks' schemes has no golden model,
-/// returns the reason instead.
-fn l2s(config: &MachineConfig) -> (Vec<LineLockstep>, Option<String>) {
-    if config.l2.is_transient() {
-        return (Vec::new(), None);
-    }
-    let twins: Result<_, _> =
-        (0..config.num_partitions).map(|_| LineLockstep::new(&config.l2, config.num_sms)).collect();
-    twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
-}
-
-/// Creates the checkers of the order in which the DRAM channels select requests. If the arbitration policy
-/// has no golden model, returns the reason instead.
-fn channels(config: &MachineConfig) -> (Vec<ChoiceLockstep>, Option<String>) {
-    let twins: Result<_, _> =
-        (0..config.num_channels()).map(|_| ChoiceLockstep::new(&config.dram, config.num_sms)).collect();
-    twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
+/// Creates the checkers of `count` equal blocks. If a scheme of the blocks has no golden model, returns the
+/// reason and no checkers.
+fn checkers<C>(count: u32, new: impl Fn() -> Result<C, String>) -> (Vec<C>, Option<String>) {
+    let checkers: Result<_, _> = (0..count).map(|_| new()).collect();
+    checkers.map_or_else(|reason| (Vec::new(), Some(reason)), |checkers| (checkers, None))
 }
 
 /// Creates the checkers of the instruction caches; none if the machine has no instruction caches.
