@@ -1024,6 +1024,9 @@ fn hostile_texts_are_refused_without_harm() {
     assert!(long.parse().is_err());
 }
 
+/// Kernels with tiles of a matrix in registers, which need more registers than all others.
+const TILED: [&str; 2] = ["gemm", "flash"];
+
 /// It must be possible to lower all kernels in the folder `kernels`, and they must fit in the registers of
 /// the machine.
 #[test]
@@ -1044,7 +1047,8 @@ fn every_committed_kernel_lowers_and_fits_the_machine() {
                 let program = source.kernel(&kernel).unwrap_or_else(|e| panic!("{e}"));
                 let physical = allocate(&program).unwrap();
                 // A thread of an NVIDIA GPU has at most 255 registers of 32 bits.
-                assert!(physical.regs <= 255, "{kernel} takes {} words", physical.regs);
+                let most = if TILED.contains(&&*kernel) { 255 } else { 95 };
+                assert!(physical.regs <= most, "{kernel} takes {} words", physical.regs);
                 seen += 1;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -667,18 +668,24 @@ impl AccessCounts {
 /// such a kernel depend on the order of threads.
 const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 
+/// Kernels whose replays take clearly less or more time than their programs, with the limits of the ratio.
+/// `rope` divides integers for each pair of numbers: the trace has one instruction for each division, but
+/// SASS has several. The others compute with the elements of `ld.v4` as they arrive: in a trace, an
+/// instruction that reads one register of a vector waits for the whole vector. With four loads in place of
+/// each `ld.v4`, their ratios are 0.992, 1.003 and 0.987.
+const UNLIKE_THEIR_TRACES: [(&str, Range<f64>); 4] =
+    [("rope", 0.85..0.9), ("attention_prefill", 1.01..1.05), ("gemv", 1.01..1.13), ("rmsnorm", 1.01..1.13)];
+
 #[test]
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time() {
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // The replay of the trace may take less or more time than the program. It takes less time for
-        // divisions and roots: the trace has one instruction for each of them, but SASS has several. `rope`,
-        // which divides integers for each pair of numbers, takes 0.853 of the time. A replay takes more time
-        // for vectors: in a trace, an instruction that reads one register of a vector waits for the whole
-        // vector.
+        // Few divisions, roots and vectors change the time of a replay as they do in these kernels, but less.
+        let unlike = UNLIKE_THEIR_TRACES.iter().find(|(name, _)| *name == kernel);
+        let allowed = unlike.map_or(0.9..1.01, |(_, allowed)| allowed.clone());
         let part = trace.cycles as f64 / program.cycles as f64;
-        assert!((0.85..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
+        assert!(allowed.contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);
         if RACING.contains(&&*kernel) {
             let AccessCounts { lines, atomics, warp_instructions, per_pipe, .. } = program;
