@@ -53,7 +53,7 @@ use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
 use super::memory::texture::Fetches;
-use super::scheduler::{Order as SchedulerOrder, SchedulerPlace};
+use super::scheduler::{Order as SchedulerOrder, Rule, SchedulerPlace};
 use super::trace::recorded::TracedKernel;
 use super::trace::stream::Streams;
 use super::warp::barrier::Barriers;
@@ -283,7 +283,10 @@ impl SmCore {
         let mut schedulers: [Scheduler; MAX_SCHEDULERS] = std::array::from_fn(|of| {
             let (group, path) = (group(of), format!("{path}.scheduler{of}"));
             let place = SchedulerPlace { path: &path, warps: group.count_ones() };
-            let order = if group == 0 { SchedulerOrder::GreedyThenOldest } else { config.scheduler.watch(&place) };
+            let order = match group {
+                0 => SchedulerOrder::BuiltIn(Rule::GreedyThenOldest),
+                _ => config.scheduler.watch(&place),
+            };
             Scheduler::new(order, group)
         });
         if config.warp_limit != 0 {

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use crate::kernel::{CounterReader, Describe, DescribeExt, FieldsExt, Logic};
-use crate::sm::scheduler::{Hooks, Order, Stall, WarpIssue, WarpLaunch};
+use crate::sm::scheduler::{Hooks, Order, Rule, Stall, WarpIssue, WarpLaunch};
 use crate::sm::{MAX_WARPS, StallReason};
 
 /// Maximum number of schedulers per SM.
@@ -112,21 +112,11 @@ struct Ranking {
     since: u64,
 }
 
-/// Rule that determines which ready warp issues. Corresponds to an [`Order`], but contains no hooks: those of
-/// a ranking scheme are in the scheduler's [`Ranking`]. Every issue reads the rule, so it is only one byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Rule {
-    GreedyThenOldest,
-    GreedyThenYoungest,
-    LooseRoundRobin,
-    TwoLevel,
-    Ranked,
-}
-
 /// Scheduler of a group of warps.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
-    rule: Rule,
+    /// Rule that selects the warps; `None` if a scheme ranks them.
+    rule: Option<Rule>,
     /// Mask of the warps that belong to the scheduler.
     group: u64,
     /// Mask of the warps that may issue: all warps, the pool of a two-level scheduler, or the warps that a
@@ -138,7 +128,7 @@ pub struct Scheduler {
     last: u8,
     /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
-    /// Scheme that ranks the warps; `None` for every rule except [`Rule::Ranked`].
+    /// Scheme that ranks the warps; `None` if `rule` selects them.
     ranking: Option<Box<Ranking>>,
 }
 
@@ -146,16 +136,11 @@ impl Scheduler {
     /// Creates a scheduler for the warps of `group`, none of which has issued.
     #[must_use]
     pub fn new(order: Order, group: u64) -> Self {
-        let pool = if matches!(order, Order::TwoLevel) { 0 } else { group };
         let (rule, ranking) = match order {
-            Order::GreedyThenOldest => (Rule::GreedyThenOldest, None),
-            Order::GreedyThenYoungest => (Rule::GreedyThenYoungest, None),
-            Order::LooseRoundRobin => (Rule::LooseRoundRobin, None),
-            Order::TwoLevel => (Rule::TwoLevel, None),
-            Order::Ranked(hooks) => {
-                (Rule::Ranked, Some(Box::new(Ranking { hooks, outcome: StallReason::NoWarp, since: 0 })))
-            }
+            Order::BuiltIn(rule) => (Some(rule), None),
+            Order::Ranked(hooks) => (None, Some(Box::new(Ranking { hooks, outcome: StallReason::NoWarp, since: 0 }))),
         };
+        let pool = if rule == Some(Rule::TwoLevel) { 0 } else { group };
         Self { rule, group, pool, throttled: false, last: 0, greedy: 0, ranking }
     }
 
@@ -168,7 +153,7 @@ impl Scheduler {
     /// queue.
     #[must_use]
     pub fn is_two_level(&self) -> bool {
-        self.rule == Rule::TwoLevel
+        self.rule == Some(Rule::TwoLevel)
     }
 
     /// Returns the hooks of the scheme if it ranks warps, otherwise `None`.
@@ -210,13 +195,13 @@ impl Scheduler {
     #[inline(always)]
     pub fn pick_simply(&self, ready: u64, ages: &Ages) -> Option<u8> {
         match self.rule {
-            Rule::GreedyThenOldest | Rule::GreedyThenYoungest if ready & self.greedy != 0 => Some(self.last),
-            Rule::GreedyThenOldest => Some(ages.oldest(ready)),
-            Rule::LooseRoundRobin | Rule::TwoLevel => {
+            Some(Rule::GreedyThenOldest | Rule::GreedyThenYoungest) if ready & self.greedy != 0 => Some(self.last),
+            Some(Rule::GreedyThenOldest) => Some(ages.oldest(ready)),
+            Some(Rule::LooseRoundRobin | Rule::TwoLevel) => {
                 let after = ready & (u64::MAX << self.last << 1);
                 Some((if after != 0 { after } else { ready }).trailing_zeros() as u8)
             }
-            Rule::GreedyThenYoungest | Rule::Ranked => None,
+            Some(Rule::GreedyThenYoungest) | None => None,
         }
     }
 
@@ -374,7 +359,7 @@ mod tests {
     fn greedy_then_oldest_stays_with_its_warp_until_that_waits() {
         let mut ages = Ages::new(8);
         (0..8).for_each(|warp| ages.renew(warp));
-        let mut gto = Scheduler::new(Order::GreedyThenOldest, 0xff);
+        let mut gto = Scheduler::new(Order::BuiltIn(Rule::GreedyThenOldest), 0xff);
         gto.on_issue(5);
         assert_eq!(gto.pick(0b0110_0110, &ages), 5);
         assert_eq!(gto.pick(0b0100_0110, &ages), 1);
@@ -386,7 +371,7 @@ mod tests {
     fn greedy_then_youngest_goes_to_the_warp_launched_last() {
         let mut ages = Ages::new(8);
         [5, 0, 7, 3].into_iter().for_each(|warp| ages.renew(warp));
-        let mut gty = Scheduler::new(Order::GreedyThenYoungest, 0xff);
+        let mut gty = Scheduler::new(Order::BuiltIn(Rule::GreedyThenYoungest), 0xff);
         assert_eq!(gty.pick(0b1010_1001, &ages), 3);
         assert_eq!(gty.pick(0b1010_0001, &ages), 7);
         gty.on_issue(5);
@@ -397,7 +382,7 @@ mod tests {
     #[test]
     fn loose_round_robin_goes_to_the_next_slot_and_wraps() {
         let ages = Ages::new(64);
-        let mut lrr = Scheduler::new(Order::LooseRoundRobin, u64::MAX);
+        let mut lrr = Scheduler::new(Order::BuiltIn(Rule::LooseRoundRobin), u64::MAX);
         lrr.on_issue(5);
         assert_eq!(lrr.pick(0b0110_0110, &ages), 6);
         lrr.on_issue(63);
@@ -409,7 +394,7 @@ mod tests {
     fn two_level(warps: u8) -> (Scheduler, Ages) {
         let mut queue = Ages::new(warps.into());
         (0..warps).for_each(|warp| queue.renew(warp));
-        (Scheduler::new(Order::TwoLevel, u64::MAX >> (64 - warps)), queue)
+        (Scheduler::new(Order::BuiltIn(Rule::TwoLevel), u64::MAX >> (64 - warps)), queue)
     }
 
     #[test]
@@ -475,7 +460,7 @@ mod tests {
         for warp in [6, 2, 7, 4, 0] {
             ages.renew(warp);
         }
-        let mut scheduler = Scheduler::new(Order::GreedyThenOldest, 0b0101_0101);
+        let mut scheduler = Scheduler::new(Order::BuiltIn(Rule::GreedyThenOldest), 0b0101_0101);
         scheduler.throttle();
         scheduler.limit(2, 0b1101_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0100_0100);

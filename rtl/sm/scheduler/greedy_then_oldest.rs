@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Order, SchedulerPlace, Scheme};
+use super::{Order, Rule, SchedulerPlace, Scheme};
 
 /// Configuration of the greedy-then-oldest scheduler, which has no parameters.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -17,6 +17,6 @@ pub struct GreedyThenOldest {}
 #[typetag::serde(name = "greedy-then-oldest")]
 impl Scheme for GreedyThenOldest {
     fn order(&self, _place: &SchedulerPlace<'_>) -> Order {
-        Order::GreedyThenOldest
+        Order::BuiltIn(Rule::GreedyThenOldest)
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Order, SchedulerPlace, Scheme};
+use super::{Order, Rule, SchedulerPlace, Scheme};
 
 /// Configuration of the greedy-then-youngest scheduler, which has no parameters.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -17,6 +17,6 @@ pub struct GreedyThenYoungest {}
 #[typetag::serde(name = "greedy-then-youngest")]
 impl Scheme for GreedyThenYoungest {
     fn order(&self, _place: &SchedulerPlace<'_>) -> Order {
-        Order::GreedyThenYoungest
+        Order::BuiltIn(Rule::GreedyThenYoungest)
     }
 }

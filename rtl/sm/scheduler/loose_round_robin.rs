@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Order, SchedulerPlace, Scheme};
+use super::{Order, Rule, SchedulerPlace, Scheme};
 
 /// Configuration of the loose round-robin scheduler, which has no parameters.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -16,6 +16,6 @@ pub struct LooseRoundRobin {}
 #[typetag::serde(name = "loose-round-robin")]
 impl Scheme for LooseRoundRobin {
     fn order(&self, _place: &SchedulerPlace<'_>) -> Order {
-        Order::LooseRoundRobin
+        Order::BuiltIn(Rule::LooseRoundRobin)
     }
 }

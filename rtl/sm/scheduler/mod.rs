@@ -72,8 +72,17 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
 }
 
 /// Rule that determines which ready warp a scheduler issues.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub enum Order {
+    /// A rule of the scheduler itself, which needs no state of a scheme.
+    BuiltIn(Rule),
+    /// The ready warp with the highest rank; among equal ranks, the one launched first.
+    Ranked(Box<dyn Hooks>),
+}
+
+/// Rule that the scheduler itself implements. Every issue reads it, so it is only one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rule {
     /// The warp issued last if it is ready, otherwise the ready warp that was launched first.
     GreedyThenOldest,
     /// The warp issued last if it is ready, otherwise the ready warp that was launched last.
@@ -83,8 +92,6 @@ pub enum Order {
     /// Round robin in a pool of a few warps. The other warps queue, and a warp of the pool that waits long
     /// moves to the tail of the queue.
     TwoLevel,
-    /// The ready warp with the highest rank; among equal ranks, the one launched first.
-    Ranked(Box<dyn Hooks>),
 }
 
 /// Warp scheduler that a configuration selects.
@@ -121,7 +128,7 @@ impl SchedulerConfig {
     pub fn is_two_level(&self) -> bool {
         let mut rules = Rules::default();
         Scheme::validate(&**self, &mut rules);
-        rules.is_kept() && matches!(self.order(&SchedulerPlace { path: "", warps: 1 }), Order::TwoLevel)
+        rules.is_kept() && matches!(self.order(&SchedulerPlace { path: "", warps: 1 }), Order::BuiltIn(Rule::TwoLevel))
     }
 }
 

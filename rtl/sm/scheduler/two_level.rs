@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Order, SchedulerPlace, Scheme};
+use super::{Order, Rule, SchedulerPlace, Scheme};
 
 /// Configuration of the two-level scheduler, which has no parameters.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -18,6 +18,6 @@ pub struct TwoLevel {}
 #[typetag::serde(name = "two-level")]
 impl Scheme for TwoLevel {
     fn order(&self, _place: &SchedulerPlace<'_>) -> Order {
-        Order::TwoLevel
+        Order::BuiltIn(Rule::TwoLevel)
     }
 }

@@ -12,7 +12,7 @@
 //! | the pick is the first ready warp in launch order, or the next ready slot | `expected`                    |
 
 use rtl::kernel::{Describe, Edge};
-use rtl::sm::scheduler::Order;
+use rtl::sm::scheduler::{Order, Rule};
 use rtl::sm::{Ages, Scheduler};
 
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
@@ -58,8 +58,8 @@ impl Unit {
             Size::Any if random.percent(50) => (1 + random.below(64) as u32, true),
             Size::Any => (1 + random.below(64) as u32, false),
         };
-        let order = if is_greedy { Order::GreedyThenOldest } else { Order::LooseRoundRobin };
-        let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(order, u64::MAX >> (64 - warps)));
+        let rule = if is_greedy { Rule::GreedyThenOldest } else { Rule::LooseRoundRobin };
+        let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(Order::BuiltIn(rule), u64::MAX >> (64 - warps)));
         Self {
             warps,
             is_greedy,
