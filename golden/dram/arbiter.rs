@@ -124,8 +124,13 @@ pub struct Arbiter {
     used: BTreeSet<BankId>,
     /// Commands of earlier cycles that may still delay other commands.
     before: Vec<Command>,
-    /// For each kind of command and bank, a cycle before which the command is illegal.
-    legal_from: BTreeMap<(usize, Option<BankId>), u64>,
+    /// Number of commands issued so far.
+    num_issued: u64,
+    /// For each kind of command and bank, a cycle before which the command is illegal, and the number of commands
+    /// that had been issued when that cycle was computed.
+    legal_from: BTreeMap<(usize, Option<BankId>), (u64, u64)>,
+    /// Cycle before which no command is legal, unless a command is issued, a request accepted or a reply sent.
+    quiet_until: u64,
 }
 
 impl Arbiter {
@@ -148,7 +153,9 @@ impl Arbiter {
             rows: BTreeMap::new(),
             used: BTreeSet::new(),
             before: Vec::new(),
+            num_issued: 0,
             legal_from: BTreeMap::new(),
+            quiet_until: 0,
         }
     }
 
@@ -184,6 +191,7 @@ impl Arbiter {
         self.bursts.insert(number, Burst { address, place });
         self.waiting.insert(number, Waiting { number, sm, write, bank, row, accept });
         self.num_accepted += 1;
+        self.quiet_until = 0;
         number
     }
 
@@ -196,6 +204,7 @@ impl Arbiter {
         let cycle = self.cycle.saturating_sub(1);
         let left = self.unsent_reads.checked_sub(1);
         self.unsent_reads = left.ok_or_else(|| format!("cycle {cycle}: a reply is sent, expected none"))?;
+        self.quiet_until = 0;
         Ok(())
     }
 
@@ -359,10 +368,13 @@ impl Arbiter {
         let is_refresh_due = self.last_before_refresh().is_some();
         let served = match served {
             _ if is_refresh_due => Served::All,
-            Some(served) if !self.waiting.is_empty() => served,
+            Some(served) if !self.waiting.is_empty() && cycle >= self.quiet_until => served,
             _ => return Vec::new(),
         };
         let legal = self.candidates(cycle, served);
+        if legal.is_empty() && !is_refresh_due {
+            self.quiet_until = self.first_legal_cycle(cycle);
+        }
         let first = |of: &dyn Fn(&Choice) -> bool| {
             let on_bus = legal.iter().filter(|choice| of(choice)).copied();
             on_bus.max_by_key(|choice| choice.request.map(|number| self.order(cycle, &self.waiting[&number])))
@@ -382,13 +394,32 @@ impl Arbiter {
         if kind == Kind::Rd && !self.has_room() {
             return false;
         }
+        self.legal_cycle(cycle, kind, bank) <= cycle
+    }
+
+    /// Returns a cycle before which a command breaks a minimum distance from an earlier command. If `cycle` is
+    /// not before it, the command keeps all distances in `cycle`.
+    fn legal_cycle(&mut self, cycle: u64, kind: Kind, bank: Option<BankId>) -> u64 {
         // Further commands can only make a command legal later, so the saved cycle is a lower bound. It is
-        // computed again only after it has been reached.
-        let from = self.legal_from.entry((kind as usize, bank)).or_default();
-        if *from <= cycle {
-            *from = self.checker.legal_from(&self.before, &Command { cycle, kind, bank, row: None, col: None });
+        // computed again only after it has been reached, and only if a command has been issued since.
+        let (from, num_issued) = self.legal_from.entry((kind as usize, bank)).or_insert((0, u64::MAX));
+        if *from <= cycle && *num_issued != self.num_issued {
+            let command = Command { cycle, kind, bank, row: None, col: None };
+            (*from, *num_issued) = (self.checker.legal_from(&self.before, &command), self.num_issued);
         }
-        *from <= cycle
+        *from
+    }
+
+    /// Returns a cycle before which no waiting request can have a legal command, even if the write drain
+    /// selects other requests, and before which no refresh is due.
+    fn first_legal_cycle(&mut self, cycle: u64) -> u64 {
+        let has_room = self.has_room();
+        let needed: BTreeSet<_> =
+            self.waiting.values().map(|request| (self.next_kind(request), request.bank)).collect();
+        let served = needed.into_iter().filter(|&(kind, _)| kind != Kind::Rd || has_room);
+        let first = served.map(|(kind, bank)| self.legal_cycle(cycle, kind, Some(bank))).min();
+        let due = self.refresh.as_ref().map(|refresh| refresh.due);
+        first.into_iter().chain(due).min().unwrap_or(u64::MAX)
     }
 
     /// Updates the model of the channel after a command.
@@ -411,6 +442,8 @@ impl Arbiter {
             self.before.retain(|earlier| earlier.cycle >= oldest);
         }
         self.before.push(*command);
+        self.num_issued += 1;
+        self.quiet_until = 0;
     }
 
     /// Removes a request whose RD or WR was issued.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Type of a DRAM command: ACT, RD, RDA, WR, WRA, PRE, PREA or REF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Activate: opens a row.
     Act,
