@@ -12,55 +12,6 @@ use super::units;
 /// determines the other legal keys of the table.
 pub(super) const KIND: &str = "kind";
 
-/// Obsolete keys that are now part of a table with a `kind`, each with advice on the new spelling.
-const MOVED: &[(&str, &str)] = &[
-    ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
-    (
-        "l1.streaming",
-        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
-         min_accesses = 32, reopen = \"miss\" }",
-    ),
-    (
-        "l1.profiled",
-        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 }",
-    ),
-    (
-        "l2.streaming",
-        "its keys are those of `l2.bypass` now: l2.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
-         min_accesses = 32, reopen = \"miss\" }",
-    ),
-    ("l2.replacement_flow", "it is `kind` of `l2.flow` now: l2.flow = { kind = \"transient\" }"),
-    ("l2.miss_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", miss_queue = 4 }"),
-    ("l2.write_back_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", write_back_queue = 4 }"),
-    ("l2.write_miss", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", write_miss = \"fetch\" }"),
-    ("l2.pending_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
-    ("l2.serve_transient", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
-    ("l2.coherence", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
-    (
-        "dram.group_bits",
-        "the fields of `dram.mapping` say so now: fields = [\"column\", \"group\", \"bank\", \"row\"] has the group in the \
-         low bits of the bank",
-    ),
-    ("throttle.scheme", "it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" }"),
-    (
-        "throttle.dwt",
-        "its keys are those of `throttle` now: throttle = { kind = \"dwt-cs\", period = 10_000, mpki = 10, above = 3, \
-         sample = 3, latency = 16, trigger = \"sum\", coordinator = 8, memo = 8, persist = \"off\" }",
-    ),
-    (
-        "throttle.ccws",
-        "its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, victim_ways = 8, \
-         base_score = 100, k = 8 }",
-    ),
-    ("sm.policy", "it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" }"),
-    ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
-];
-
-/// Returns advice on the new spelling of an obsolete key, or `None` if the key was never valid.
-fn new_spelling(path: &str) -> Option<&'static str> {
-    MOVED.iter().find(|(old, _)| *old == path).map(|(_, now)| *now)
-}
-
 /// Configuration field: a scalar, an array, or a table with a `kind`.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
@@ -268,13 +219,9 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns a suggestion for an unknown key. It is the key's new spelling, the same key in other groups,
-    /// or a similar key in the same group.
+    /// Returns a suggestion for an unknown key: the same key in other groups, or a similar key in the same
+    /// group.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
-        let path = join_path(group, name);
-        if let Some(now) = new_spelling(&path) {
-            return now.to_owned();
-        }
         let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
         let same: Vec<_> = same.map(|field| format!("`{}`", field.path)).collect();
         if !same.is_empty() {
@@ -386,18 +333,12 @@ impl Overlay<'_> {
                     self.refuse(given.span(), message, help);
                     is_legal = false;
                 }
-                None => match new_spelling(&join_path(path, name)) {
-                    Some(now) => {
-                        self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
-                        is_legal = false;
-                    }
-                    // The table lacks this key: either the key still has its default value, or the kind has
-                    // no such key. The second case is reported later, when the fields are converted to the
-                    // typed configuration.
-                    None => {
-                        table.insert(name.to_owned(), value);
-                    }
-                },
+                // The table lacks this key: either the key still has its default value, or the kind has no
+                // such key. The second case is reported later, when the fields are converted to the typed
+                // configuration.
+                None => {
+                    table.insert(name.to_owned(), value);
+                }
             }
         }
         is_legal.then_some(table)

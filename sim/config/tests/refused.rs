@@ -113,19 +113,6 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
 }
 
 #[test]
-fn keys_that_became_those_of_a_throttle_are_refused_with_the_new_spelling() {
-    let kind = "unknown key `throttle.scheme` (it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" })";
-    assert_eq!(expect_errors(&[], &["throttle.scheme=dwt-cs"]), [format!("--set:1:10: {kind}")]);
-    let ccws = "unknown key `throttle.ccws` (its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, \
-                victim_ways = 8, base_score = 100, k = 8 })";
-    assert_eq!(expect_errors(&["ccws"], &["throttle.ccws.k=4"]), [format!("--set:1:10: {ccws}")]);
-    let dwt = "unknown key `throttle.dwt` (its keys are those of `throttle` now: throttle = { kind = \"dwt-cs\", period = \
-               10_000, mpki = 10, above = 3, sample = 3, latency = 16, trigger = \"sum\", coordinator = 8, memo = 8, persist = \"off\" })";
-    let design = "[throttle]\nscheme = \"dwt-cs\"\n[throttle.dwt]\nperiod = 100\n";
-    assert_eq!(design_refused(design), [format!("mine.toml:2:1: {kind}"), format!("mine.toml:3:11: {dwt}")]);
-}
-
-#[test]
 fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
     assert_eq!(
         expect_errors(&[], &["throttle.kind=dwt-cs", "throttle.period=20_000"]),
@@ -136,12 +123,6 @@ fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
         ["--set:1:20: sm.scheduler.decay is 9, expected 0 to 8: the average is shifted by at most 8 bits"]
     );
     assert!(fermi(&["caws", "ccws"], &[]).is_ok() && fermi(&["caws", "swl-1"], &[]).is_ok());
-    assert_eq!(
-        expect_errors(&[], &["sm.policy=two-level"]),
-        [
-            "--set:1:4: unknown key `sm.policy` (it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" })"
-        ]
-    );
     assert_eq!(
         expect_errors(&["ccws"], &["sm.scheduler.kind=two-level"]),
         [
@@ -563,47 +544,6 @@ fn sectors_are_fetched_only_where_a_mask_says_what_was_written() {
 }
 
 #[test]
-fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
-    assert_eq!(
-        expect_errors(&[], &["l1.protecting_distance=16", "l1.profiled.scope=local", "l1.bypass=streaming"]),
-        [
-            "--set:1:4: unknown key `l1.protecting_distance` (it is `distance` of `l1.bypass` now: \
-             l1.bypass = { kind = \"pdp\", distance = 16 })",
-            "--set:1:4: unknown key `l1.profiled` (its keys are those of `l1.bypass` now: \
-             l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 })",
-            "--set:1:11: `l1.bypass` is \"streaming\", expected a table such as { kind = \"none\" } (the kind is given in a \
-             table with its keys: l1.bypass = { kind = \"streaming\", ... })",
-        ]
-    );
-    let design = "[l1]\nstreaming = { period = 9 }\n";
-    assert_eq!(
-        design_refused(design),
-        ["mine.toml:2:1: unknown key `l1.streaming` (its keys are those of `l1.bypass` now: l1.bypass = { kind = \
-          \"streaming\", period = 10_000, miss_percent = 90, min_accesses = 32, reopen = \"miss\" })"]
-    );
-}
-
-#[test]
-fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spelling() {
-    let moved = |set: &str| expect_errors(&[], &[set]).concat();
-    for (set, now) in [
-        ("l2.replacement_flow=transient", "`kind` of `l2.flow` now: l2.flow = { kind = \"transient\" }"),
-        ("l2.pending_queue=8", "`l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
-        ("l2.serve_transient=true", "`l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
-        ("l2.coherence=sharers", "`l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
-        ("l2.frc.entries=8", "`l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
-        ("l2.miss_queue=8", "`l2.flow` now: l2.flow = { kind = \"overlapped\", miss_queue = 4 }"),
-        ("l2.write_back_queue=8", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_back_queue = 4 }"),
-        ("l2.write_miss=fetch", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_miss = \"fetch\" }"),
-        ("l2.streaming.period=9", "`l2.bypass` now: l2.bypass = { kind = \"streaming\", period = 10_000"),
-        ("l2.bypass=all", "(the kind is given in a table with its keys: l2.bypass = { kind = \"all\", ... })"),
-    ] {
-        let message = moved(set);
-        assert!(message.starts_with("--set:1:") && message.contains(now), "{set}: {message}");
-    }
-}
-
-#[test]
 fn a_flow_takes_its_own_keys_alone() {
     assert_eq!(
         expect_errors(&["transient"], &["l2.flow.miss_queue=8"]),
@@ -742,8 +682,6 @@ fn an_address_mapping_is_given_as_data_and_refused_with_the_exact_reason() {
           bit 9 of the burst address: every burst has a place of its own"
         ]
     );
-    let moved = expect_errors(&[], &["dram.group_bits=low"]);
-    assert!(moved[0].contains("unknown key `dram.group_bits` (the fields of `dram.mapping` say so now: "), "{moved:?}");
 }
 
 #[test]
