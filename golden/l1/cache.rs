@@ -143,9 +143,6 @@ pub struct Cache<W> {
     prefetch: Option<Unit>,
     /// Victim cache, which holds clean lines that the cache has evicted.
     victims: Option<Victims>,
-    /// Test hook that disables a protection: if a write overtakes a fill, the fill becomes valid instead of
-    /// being dropped.
-    keeps_overtaken: bool,
 }
 
 /// Returns the state of a line as seen by the decoupled filter. `held` contains the lines in the set of that
@@ -173,7 +170,6 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             schemes: Vec::new(),
             prefetch: None,
             victims: None,
-            keeps_overtaken: false,
         }
     }
 
@@ -241,11 +237,6 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Enables eviction notices to the sharing tracker. Each notice takes one miss-queue slot.
     pub fn notify(&mut self) {
         self.config.notifies = true;
-    }
-
-    /// Enables a test hook: if a write overtakes a fill, the fill becomes valid instead of being dropped.
-    pub fn test_keep_overtaken_fills(&mut self) {
-        self.keeps_overtaken = true;
     }
 
     /// Returns the outcome that `event` must have in the present state of the cache.
@@ -834,13 +825,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Records that a write overtook those of the given sectors of a line that are in flight. No further load
-    /// may merge with these sectors, and their fill is dropped unless the test hook is set.
+    /// may merge with these sectors, and their fill is dropped.
     fn overtake(&mut self, line: u64, parts: Sectors) {
         let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
-        if !self.keeps_overtaken {
-            self.set_parts(line, coming, Some(SectorState::OnWay { doomed: true }));
-        }
+        self.set_parts(line, coming, Some(SectorState::OnWay { doomed: true }));
     }
 
     /// Frees the way of a line if no sector of it is present or in flight. This includes tag-only lines.

@@ -147,9 +147,6 @@ pub(super) struct Cache {
     /// this set changes, an MSHR entry or a miss-queue entry becomes free, or the MSHR policy decides
     /// differently.
     pub probed: u32,
-    /// Test hook, normally false. If true, a line in flight stays valid on arrival, even if a store to the
-    /// line was sent to memory in the meantime.
-    keeps_overtaken: bool,
     /// True if a global store updates the cached copy; if false, the store evicts it.
     updates: bool,
     /// True if evictions are reported to the sharing tracker.
@@ -227,7 +224,6 @@ impl Cache {
             losses: None,
             lost: false,
             probed: 0,
-            keeps_overtaken: false,
             updates: id == CacheId::L1d && l1.store_hit == StoreHit::Update,
             notifies: id == CacheId::L1d && is_tracked,
             stats: L1Stats::default(),
@@ -245,12 +241,6 @@ impl Cache {
     /// evicted.
     pub fn had_lost(&self) -> bool {
         self.lost
-    }
-
-    /// Test hook: a line in flight stays valid on arrival, even if a store to it was sent to memory in the
-    /// meantime. A test uses this fault to show that the checker detects it.
-    pub fn test_keep_overtaken_fills(&mut self) {
-        self.keeps_overtaken = true;
     }
 
     /// Makes any later read of a row of the data array panic if the row was never written.
@@ -744,9 +734,7 @@ impl Cache {
     /// `close` is the MSHR function that closes the entry: [`Mshr::close`] uses the access port,
     /// [`Mshr::recall`] the recall port.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
-        if !self.keeps_overtaken {
-            self.tags.overtake(at, set, way);
-        }
+        self.tags.overtake(at, set, way);
         if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, WHOLE) {
             close(self.mshr.at(at.tick()), entry);
         }
@@ -791,7 +779,6 @@ impl Cache {
             losses,
             lost: _,
             probed: _,
-            keeps_overtaken: _,
             updates: _,
             notifies: _,
             stats,

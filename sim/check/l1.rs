@@ -216,12 +216,6 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Makes the golden model of the L1D wrong on purpose, for tests of the checker. A fill that a store has
-    /// overtaken becomes valid, although it should be dropped.
-    pub fn keep_overtaken(&mut self) {
-        self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
-    }
-
     /// Configures the golden model of the L1D for a machine with a sharing tracker.
     #[must_use]
     pub fn with_tracker(mut self) -> Self {

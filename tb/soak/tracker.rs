@@ -39,7 +39,6 @@ pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
         kernels: KERNELS,
         accesses: accesses as usize,
         protections,
-        drops_overtaken: true,
         flushes: true,
     };
     let ran = case.run(Mode::default())?;

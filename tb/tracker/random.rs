@@ -37,8 +37,6 @@ pub struct Case {
     pub accesses: usize,
     /// Protections against stale copies that are enabled in the tracker.
     pub protections: Protections,
-    /// True if an L1 drops a line that arrives after it was written while in flight.
-    pub drops_overtaken: bool,
     /// True if the L1s and the tracker are flushed between kernels.
     pub flushes: bool,
 }
@@ -100,7 +98,6 @@ impl Case {
                 transfers: pick(&[1, 2, 16, 64]),
             },
             protections: self.protections,
-            drops_overtaken: self.drops_overtaken,
             latency: (pick(&[1, 20]).into(), pick(&[1, 20, 200]).into()),
             slowest_link: pick(&[0, 10, 100]).into(),
             slowest_answer: 0,
@@ -214,11 +211,7 @@ impl Follower {
         let cache = setup.l1.cache();
         let l1 = |i: usize| {
             let twin = Lockstep::new(&format!("sm{i}.l1"), i as u8, &setup.l1, [&cache; 2], true);
-            let mut twin = twin.map(Lockstep::with_tracker).map_err(|e| e.to_string())?;
-            if !setup.drops_overtaken {
-                twin.keep_overtaken();
-            }
-            Ok(twin)
+            twin.map(Lockstep::with_tracker).map_err(|e| e.to_string())
         };
         let interleave = Interleave::new(setup.banks as u32, LINE_BYTES as u32, LINE_BYTES as u32);
         let tracker = |_| TrackerLockstep::new(&setup.tracker, setup.cus, interleave, setup.protections);

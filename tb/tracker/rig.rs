@@ -98,8 +98,6 @@ pub struct Setup {
     pub tracker: TrackerConfig,
     /// Protections against stale copies that are enabled in the tracker.
     pub protections: Protections,
-    /// True if an L1 drops a line that arrives after it was written while in flight.
-    pub drops_overtaken: bool,
     /// Latency of memory in cycles: its minimum, and the width of the random range above the minimum.
     pub latency: (u64, u64),
     /// Maximum latency in ticks of the links between L1s, crossbars and banks. Each link has a latency of its
@@ -297,9 +295,6 @@ impl Rig {
             let mut lsu = Lsu::new(place, &setup.l1, [&setup.l1.cache(); 2], &setup.lsu);
             lsu.observe();
             lsu.record();
-            if !setup.drops_overtaken {
-                lsu.test_keep_overtaken_fills();
-            }
             lsu
         };
         let tracker = |i: usize| {

@@ -40,7 +40,6 @@ fn setup(protections: Protections) -> Setup {
             transfers: 8,
         },
         protections,
-        drops_overtaken: true,
         latency: (10, 0),
         slowest_link: 0,
         slowest_answer: 0,

@@ -320,10 +320,9 @@ impl Cache {
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
         self.overtake_sectors(at.tick(), line, coming, Mshr::close);
-        let overtaken = if self.keeps_overtaken { 0 } else { coming };
         let now = Sectors {
             here: if changes { held.here } else { held.here & !here },
-            overtaken: held.overtaken | overtaken,
+            overtaken: held.overtaken | coming,
             modified: held.modified || is_local && here != 0,
             ..held
         };
@@ -377,8 +376,7 @@ impl Cache {
         }
         self.stats.recalls += 1;
         self.overtake_sectors(at.tick(), line, held.coming, close);
-        let overtaken = if self.keeps_overtaken { held.overtaken } else { held.coming };
-        self.set_sectors(at, (set, way), Sectors { here: 0, overtaken, ..held });
+        self.set_sectors(at, (set, way), Sectors { here: 0, overtaken: held.coming, ..held });
         if held.coming == 0 {
             self.tags.invalidate(at, set, way);
             return RecallEffect::Dropped;

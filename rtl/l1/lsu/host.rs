@@ -35,12 +35,6 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_ways(ways);
     }
 
-    /// Test hook: a line in flight stays valid on arrival in the L1D, even if a store to it was sent to
-    /// memory in the meantime. A testbench uses this fault to show that the checker detects it.
-    pub fn test_keep_overtaken_fills(&mut self) {
-        self.caches[CacheId::L1d as usize].test_keep_overtaken_fills();
-    }
-
     /// Starts to record the events of each clock edge for checkers. From then on, reading a data-array row
     /// that was never written panics.
     pub fn observe(&mut self) {
