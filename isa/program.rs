@@ -500,6 +500,8 @@ pub struct MemOp {
     pub lanes: u8,
     /// Cache operator of the access.
     pub cache: CacheOp,
+    /// Eviction priority that the access states for the L2 alone; `None` if the L2 follows `cache`.
+    pub l2_priority: Option<CacheOp>,
     /// True if the access is `.volatile`.
     pub volatile: bool,
     /// Register that holds the base address.

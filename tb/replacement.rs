@@ -96,7 +96,7 @@ mod tests {
             writes: 1,
             collide: Collide::New,
         };
-        let mut order = Order::new(config, &place, memory);
+        let mut order = Order::new((config, false), &place, memory);
         let mut golden = LineSets::new(SetIndex::new(Function::Linear { bits: 3 }, 7, 32).unwrap(), ways as usize);
         golden.replace_by(twin(config, SETS, ways));
         let mut tags = vec![vec![None; ways as usize]; SETS as usize];

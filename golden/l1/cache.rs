@@ -25,8 +25,8 @@ use std::fmt::Debug;
 use super::bypass::{Bypass, Contents, Path};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Eviction, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, PrefetchOutcome,
-    RecallOutcome, Sectors, Space, Victim, WriteOutcome,
+    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, PrefetchOutcome, RecallOutcome,
+    Sectors, Space, Victim, WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
 use super::prefetch::Seen;
@@ -35,7 +35,7 @@ use super::victim::Victims;
 use crate::index::SetIndex;
 use crate::mshr_policy::{Ledger, MshrPolicy};
 use crate::replacement::lru::Lru;
-use crate::replacement::{InsertedLine, Replacement};
+use crate::replacement::{Eviction, InsertedLine, Replacement};
 
 /// Geometry and policies of the L1 data cache.
 #[derive(Clone, Copy, Debug)]

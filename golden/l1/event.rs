@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::mshr::{NotPending, Replay};
 use super::prefetch::unit::Delivery;
+use crate::replacement::Eviction;
 
 /// Set of sectors of a line, one bit per sector. A line that is filled as a whole has a single sector, bit 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -181,19 +182,6 @@ pub enum RecallOutcome {
     /// The cached copy remains. It is modified local data: no other SM needs it, and memory has no current
     /// copy.
     Kept,
-}
-
-/// Eviction priority of a line, given by the hint of the last load that used the line (PTX ISA, "Cache
-/// Eviction Priority Hints").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Eviction {
-    /// The line is evicted before all lines of the other kinds.
-    First,
-    /// The load gave no hint.
-    #[default]
-    Normal,
-    /// The line is evicted after all lines of the other kinds.
-    Last,
 }
 
 /// Load of one cache line.

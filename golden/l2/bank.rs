@@ -17,8 +17,8 @@ use isa::types::Type;
 use super::partition::Partition;
 use crate::index::SetIndex;
 use crate::mshr_policy::{Ledger, MshrPolicy};
-use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
+use crate::replacement::{Eviction, Replacement};
 
 /// Contents of one cache line.
 pub type Line = Vec<u8>;
@@ -189,6 +189,11 @@ impl<R: Clone> Bank<R> {
             self.sets.on_access(sm, line);
         }
         outcome
+    }
+
+    /// Gives a line the eviction priority of the access that the bank has just accepted.
+    pub fn hint(&mut self, line: u64, eviction: Eviction) {
+        self.sets.hint(line, eviction);
     }
 
     fn perform(&mut self, sm: usize, line: u64, access: Access<R>) -> Outcome {

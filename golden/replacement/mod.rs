@@ -14,6 +14,19 @@ pub trait Scheme: Debug + Send {
     fn twin(&self, sets: usize, ways: usize) -> Box<dyn Replacement>;
 }
 
+/// Eviction priority of a line, given by the hint of the last access to the line (PTX ISA, "Cache Eviction
+/// Priority Hints"). Which accesses count depends on the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Eviction {
+    /// The line is evicted before all lines of the other kinds.
+    First,
+    /// The access gave no hint.
+    #[default]
+    Normal,
+    /// The line is evicted after all lines of the other kinds.
+    Last,
+}
+
 /// Line that the cache allocates for a miss.
 #[derive(Clone, Copy, Debug)]
 pub struct InsertedLine {

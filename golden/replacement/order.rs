@@ -3,8 +3,10 @@
 //! select victims. Used by models that store the contents of the lines themselves, such as those of the L2
 //! banks.
 
+use std::collections::BTreeMap;
+
 use super::lru::Lru;
-use super::{InsertedLine, Replacement};
+use super::{Eviction, InsertedLine, Replacement};
 use crate::index::SetIndex;
 use crate::l2::partition::{Owners, Partition};
 
@@ -19,6 +21,8 @@ pub struct LineSets {
     /// Partition of each set among groups of requesters, and the group that owns each line; `None` if the
     /// requesters share all lines of a set.
     owners: Option<Owners>,
+    /// Eviction priority of the last access to each line; normal for lines that are not listed.
+    hints: BTreeMap<u64, Eviction>,
 }
 
 /// Error: a set is full, and none of its lines may be evicted.
@@ -28,7 +32,14 @@ pub struct NoVictim;
 impl LineSets {
     /// Creates empty sets with `ways` ways each and LRU replacement.
     pub fn new(index: SetIndex, ways: usize) -> Self {
-        Self { index, ways, sets: vec![Vec::new(); index.sets()], policy: Box::new(Lru {}), owners: None }
+        Self {
+            index,
+            ways,
+            sets: vec![Vec::new(); index.sets()],
+            policy: Box::new(Lru {}),
+            owners: None,
+            hints: BTreeMap::new(),
+        }
     }
 
     /// Sets the replacement policy; the default is LRU.
@@ -54,6 +65,11 @@ impl LineSets {
         self.policy.on_hit(line, 0);
     }
 
+    /// Gives a line in its set the eviction priority of its last access. Call it after the access itself.
+    pub fn hint(&mut self, line: u64, eviction: Eviction) {
+        self.hints.insert(line, eviction);
+    }
+
     /// Informs the partition, if there is one, that a requester has accessed a line. Call it after all other
     /// effects of the access.
     pub fn on_access(&mut self, requester: usize, line: u64) {
@@ -65,12 +81,14 @@ impl LineSets {
     /// Removes a line that is invalidated rather than replaced.
     pub fn remove(&mut self, line: u64) {
         self.sets[self.index.set_of_line(line)].retain(|other| *other != line);
+        self.hints.remove(&line);
         self.policy.on_invalidate(line);
     }
 
     /// Removes all lines. What the policy has learned is retained.
     pub fn clear(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
+        self.hints.clear();
         self.policy.forget_lines();
     }
 
@@ -87,7 +105,8 @@ impl LineSets {
     /// takes an empty way, and otherwise which lines may be replaced. If groups have ways of their own, the
     /// set counts as full if the requester's group owns as many of its lines as its share. Then only lines of
     /// this group may be replaced. If groups take lines of others, the set is full if it has no empty way.
-    /// Then the line replaces one of a group that owns too many lines, or one of the requester's group.
+    /// Then the line replaces one of a group that owns too many lines, or one of the requester's group. Of the
+    /// lines that may be replaced, only those that are to be evicted first are considered.
     ///
     /// # Errors
     /// Returns the same error as [`Self::insert`].
@@ -104,6 +123,10 @@ impl LineSets {
         let has_room = replaceable.as_ref().map_or(set.len() < self.ways, |(has_room, _)| *has_room);
         let is_replaceable = |other| replaceable.as_ref().is_none_or(|(_, lines)| lines.contains(&other));
         let may_go = |other| is_replaceable(other) && may_go(other);
+        let eviction = |other| self.hints.get(&other).copied().unwrap_or_default();
+        let first =
+            if has_room { None } else { set.iter().copied().filter(|&other| may_go(other)).map(eviction).min() };
+        let may_go = |other| may_go(other) && first.is_none_or(|first| eviction(other) == first);
         let first_way = owners.map_or(0, |owners| owners.first_way(requester));
         let victim = if has_room {
             None
@@ -114,6 +137,7 @@ impl LineSets {
         let stay: Vec<_> = set.iter().map(|&other| (other, may_go(other))).collect();
         self.policy.on_insert(InsertedLine { line, pc: 0, set: number, first_way }, victim, &stay);
         set.push(line);
+        victim.and_then(|victim| self.hints.remove(&victim));
         if let Some(owners) = &mut self.owners {
             owners.replace(requester, line, victim);
         }

@@ -618,6 +618,7 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
         ty: Type::F32,
         lanes: 4,
         cache: CacheOp::Cg,
+        l2_priority: None,
         volatile: false,
         base: Some(Reg { index: 0, wide: true }),
         offset: -16,
@@ -643,6 +644,14 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
     ] {
         let found = op(&format!("ld.global.{modifiers}.f32 %f1, [%rd1];"));
         assert!(matches!(found, Op::Load(m) if m.cache == cache), "{modifiers}: {found:?}");
+    }
+    for (modifiers, cache, l2_priority) in [
+        ("L2::evict_last", CacheOp::Default, Some(CacheOp::EvictLast)),
+        ("L1::evict_first.L2::evict_normal", CacheOp::EvictFirst, Some(CacheOp::Default)),
+        ("L1::evict_last.L2::128B", CacheOp::EvictLast, None),
+    ] {
+        let found = op(&format!("ld.global.{modifiers}.f32 %f1, [%rd1];"));
+        assert!(matches!(found, Op::Load(m) if (m.cache, m.l2_priority) == (cache, l2_priority)), "{found:?}");
     }
     assert_eq!(MemOp { base: Some(reg(0)), offset: -4, ..mem }.address(0), 0xffff_fffc);
 }

@@ -245,6 +245,7 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
         split_requests: 4,
         index: Linear {}.into(),
         replacement: Lru {}.into(),
+        hints: false,
         lookup_latency: times.look_up,
         mshr_entries: 4,
         mshr_merges: 4,
@@ -265,7 +266,14 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {
-        packets: PacketShape { tracked: false, line_bits, line_bytes: LINE_BYTES, sm_bits: 4, partition_bits: 3 },
+        packets: PacketShape {
+            tracked: false,
+            hints: false,
+            line_bits,
+            line_bytes: LINE_BYTES,
+            sm_bits: 4,
+            partition_bits: 3,
+        },
         interleave: Interleave::new(PARTITIONS, LINE_BYTES, LINE_BYTES),
         partition: PARTITION.into(),
         channels: Interleave::new(1, LINE_BYTES, LINE_BYTES),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::bypass::contention::Warps;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Payload};
-use crate::replacement::priority::EvictionPriority;
+use crate::replacement::priority::{EvictionHints, HintShape};
 use arbitrary_int::u2;
 
 /// Number of lanes of a warp, or of each half of a 64-lane warp.
@@ -68,9 +68,9 @@ pub struct WarpAccess {
     pub space: MemorySpace,
     /// True if the access must not look up the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
-    /// Eviction priority of the lines of a load; normal in machines whose L1D ignores hints.
-    #[payload(state, only(shape.hints))]
-    pub priority: EvictionPriority,
+    /// Eviction priorities of the lines; normal where the machine ignores hints.
+    #[payload(inside = shape.hints)]
+    pub hints: EvictionHints,
     /// Number of warps resident in the SM, 7 bits wide. The message has this field only if the machine's
     /// bypass scheme tests whether instructions touch too many lines for the L1D (contention test); otherwise
     /// the value is 0.
@@ -115,7 +115,7 @@ impl Default for WarpAccess {
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
-            priority: EvictionPriority::Normal,
+            hints: EvictionHints::default(),
             resident: Warps::default(),
             warp: 0,
             half: 0,
@@ -145,8 +145,8 @@ pub struct AccessShape {
     /// True if a load of 16 bytes per lane is one access, answered with two replies of 8 bytes per lane. If
     /// false, such a load is split into two accesses.
     pub wide: bool,
-    /// True if each access carries an eviction priority.
-    pub hints: bool,
+    /// Eviction priorities that each access carries.
+    pub hints: HintShape,
 }
 
 /// Kind of a reply from the LSU.

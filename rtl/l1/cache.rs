@@ -67,6 +67,7 @@ use crate::kernel::{
 use crate::mshr_policy;
 use crate::noc::packet::Reply;
 use crate::replacement::Source;
+use crate::replacement::priority::EvictionPriority;
 use crate::throttle::Losses;
 use crate::tracker::ForwardResult;
 
@@ -515,6 +516,7 @@ impl Cache {
                 entry.kind = MissKind::Notice;
                 entry.id = id;
                 entry.line = gone;
+                entry.priority = EvictionPriority::Normal;
                 (entry.ticket, entry.sectors, entry.byte_mask) = (0, self.all_sectors, 0);
             });
         }
@@ -544,6 +546,7 @@ impl Cache {
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, lanes);
             entry.sectors = asked;
+            entry.priority = request.hints.l2;
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });
@@ -561,6 +564,7 @@ impl Cache {
             entry.id = id;
             entry.line = line;
             entry.ticket = ticket::write_back();
+            entry.priority = EvictionPriority::Normal;
             entry.sectors = self.all_sectors;
             entry.byte_mask = here.unwrap_or(self.whole);
             entry.data = data.0;
@@ -655,6 +659,7 @@ impl Cache {
             entry.line = line;
             entry.ticket = ticket;
             entry.sectors = self.all_sectors;
+            entry.priority = request.hints.l2;
             entry.atomic = request.atomic;
             entry.byte_mask = byte_mask;
             entry.data = request.data;

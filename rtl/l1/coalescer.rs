@@ -50,7 +50,7 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload};
 use crate::replacement::Source;
-use crate::replacement::priority::EvictionPriority;
+use crate::replacement::priority::{EvictionHints, HintShape};
 
 /// Request of a warp instruction for one line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
@@ -68,9 +68,9 @@ pub struct LineAccess {
     /// warp's share of the L1D.
     #[payload(only(shape.judged))]
     pub contends: bool,
-    /// Eviction priority of the line of a load; normal in machines whose L1D ignores hints.
-    #[payload(state, only(shape.hints))]
-    pub priority: EvictionPriority,
+    /// Eviction priorities of the line; normal where the machine ignores hints.
+    #[payload(inside = shape.hints)]
+    pub hints: EvictionHints,
     /// Sequence number of the request within the SM.
     pub id: u32,
     /// Number of the warp slot in the SM.
@@ -109,7 +109,7 @@ impl Default for LineAccess {
             space: MemorySpace::Global,
             uncached: false,
             contends: false,
-            priority: EvictionPriority::Normal,
+            hints: EvictionHints::default(),
             id: 0,
             warp: 0,
             pc: 0,
@@ -129,7 +129,7 @@ impl LineAccess {
     #[must_use]
     #[inline(always)]
     pub fn source(&self) -> Source {
-        Source { line: self.line, pc: self.pc, priority: self.priority }
+        Source { line: self.line, pc: self.pc, priority: self.hints.l1 }
     }
 }
 
@@ -146,8 +146,8 @@ pub struct LineShape {
     /// True if each request includes one bit that tells whether its instruction touches too many lines for
     /// the L1D (result of the contention test).
     pub judged: bool,
-    /// True if each request carries an eviction priority.
-    pub hints: bool,
+    /// Eviction priorities that each request carries.
+    pub hints: HintShape,
     /// True if a miss fetches only the requested sectors; false if it fetches the whole line.
     pub sectored: bool,
     /// True if the bytes to store and their mask are held in a separate memory instead of the queue entries.
@@ -173,8 +173,8 @@ pub struct Coalescer {
     pc_bits: u32,
     /// True if loads carry the mask of the sectors that they touch.
     by_sector: bool,
-    /// True if requests carry an eviction priority.
-    hints: bool,
+    /// Eviction priorities that requests carry.
+    hints: HintShape,
     /// Number of requests of an L1D load that the coalescer can emit per cycle.
     outputs: u32,
     /// Word banks of the L1D; `None` if its banks are not organized by words.
@@ -211,7 +211,7 @@ impl Coalescer {
             line_bits,
             pc_bits: 0,
             by_sector,
-            hints: false,
+            hints: HintShape::NONE,
             outputs: 1,
             banks: None,
             left: u6::default(),
@@ -232,9 +232,9 @@ impl Coalescer {
         self.pc_bits = pc_bits;
     }
 
-    /// Makes requests carry the eviction priority of their instruction.
-    pub fn carry_hints(&mut self) {
-        self.hints = true;
+    /// Makes requests carry the given eviction priorities of their instruction.
+    pub fn carry_hints(&mut self, hints: HintShape) {
+        self.hints = hints;
     }
 
     /// Sets the word banks that loads of the L1D occupy.
@@ -353,7 +353,7 @@ impl Coalescer {
             kind,
             space,
             uncached,
-            priority,
+            hints,
             resident: _,
             warp,
             half: _,
@@ -369,7 +369,7 @@ impl Coalescer {
         let held = &mut self.access;
         (held.kind, held.space, held.uncached) = (*kind, *space, *uncached);
         (held.warp, held.pc, held.size_log2, held.mask) = (*warp, *pc, *size_log2, *mask);
-        held.priority = *priority;
+        held.hints = *hints;
         held.address = *address;
         if *kind != AccessKind::Load {
             held.data = *data;
@@ -407,7 +407,7 @@ impl Coalescer {
         request.space = access.space;
         request.uncached = access.uncached;
         request.contends = self.contends;
-        request.priority = if self.hints { access.priority } else { EvictionPriority::Normal };
+        request.hints = access.hints.in_shape(self.hints);
         request.id = self.next_id;
         request.warp = access.warp;
         request.pc = if self.pc_bits > 0 { access.pc } else { 0 };
@@ -468,9 +468,7 @@ impl Coalescer {
         to.state("kind", access.kind);
         to.state("space", access.space);
         to.flag("uncached", access.uncached);
-        if *hints {
-            to.state("priority", access.priority);
-        }
+        access.hints.fields(hints, to);
         to.sized("warp", u64::from(access.warp), 6);
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
@@ -709,7 +707,7 @@ mod tests {
                 line_bytes: 128,
                 pc_bits,
                 judged: false,
-                hints: false,
+                hints: HintShape::NONE,
                 sectored: false,
                 data_beside: false,
             };

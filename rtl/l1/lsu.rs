@@ -214,7 +214,7 @@ impl Lsu {
             line_bytes: l1.line_bytes,
             pc_bits,
             judged,
-            hints: l1.hints,
+            hints: place.access.hints,
             sectored,
             data_beside: false,
         };
@@ -225,9 +225,7 @@ impl Lsu {
         }
         coalescer.widen(l1.lookups);
         coalescer.carry_pc(pc_bits);
-        if l1.hints {
-            coalescer.carry_hints();
-        }
+        coalescer.carry_hints(place.access.hints);
         if let Some(words) = l1.banks.as_words() {
             coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
         }

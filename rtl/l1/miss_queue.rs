@@ -30,6 +30,7 @@ use crate::cells::fifo::Fifo;
 use crate::cells::line::{LINE_BYTES, SECTORS};
 use crate::kernel::{Describe, Encoding, Logic, Payload, width_of};
 use crate::noc::packet::TICKET_BITS;
+use crate::replacement::priority::EvictionPriority;
 
 /// Kind of a miss-queue entry, which is a request to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -80,6 +81,9 @@ pub struct MissEntry {
     /// Mask of the sectors that a read requests.
     #[payload(only(shape.sectored), width = SECTORS)]
     pub sectors: u8,
+    /// Eviction priority of the line in the L2; normal where the L2 ignores hints.
+    #[payload(state, only(shape.hints.l2))]
+    pub priority: EvictionPriority,
     /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
@@ -104,6 +108,7 @@ impl Default for MissEntry {
             line: 0,
             ticket: 0,
             sectors: 0,
+            priority: EvictionPriority::Normal,
             atomic,
             byte_mask: 0,
             data: [0; LINE_BYTES],
@@ -183,13 +188,14 @@ impl MissQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replacement::priority::HintShape;
 
     const SHAPE: LineShape = LineShape {
         line_bits: 25,
         line_bytes: 128,
         pc_bits: 0,
         judged: false,
-        hints: false,
+        hints: HintShape::NONE,
         sectored: false,
         data_beside: false,
     };

@@ -333,9 +333,10 @@ fn word(line: &[u8; LINE_BYTES], number: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replacement::priority::HintShape;
 
     const SHAPE: AccessShape =
-        AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false, wide: false, hints: false };
+        AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false, wide: false, hints: HintShape::NONE };
 
     fn take_reply(pending: &mut Pending) -> WarpReply {
         let mut reply = WarpReply::default();

@@ -31,7 +31,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Encoding, Fields, FieldsExt,
     Logic, Payload, Storage,
 };
-use crate::replacement::priority::EvictionPriority;
+use crate::replacement::priority::{self, EvictionPriority};
 use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
 /// State of one way of a set.
@@ -68,11 +68,11 @@ pub struct TagEntry {
     pub tag: u64,
     /// Replacement rank within the set; the line with the highest rank is evicted first.
     pub rank: u8,
+    /// Eviction priority of the last load of the line; normal unless tags store priorities.
+    pub priority: EvictionPriority,
     /// True if the line in flight was stored to or recalled after its request, and is therefore invalidated
     /// on arrival.
     pub inv_on_fill: bool,
-    /// Eviction priority of the last load of the line; normal unless tags store priorities.
-    pub priority: EvictionPriority,
 }
 
 /// Field widths of a tag entry.
@@ -443,9 +443,7 @@ impl Tags {
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         if entries.cell_shape().hints {
-            // Logic that finds the highest priority among the candidates, and the mask of the ways that have
-            // it.
-            to.logic("priority", Logic::Gates { count: 4 * ways });
+            priority::describe_logic(ways, to);
         }
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
         // Logic for an access in the same cycle as a fill: the access reads the set after the fill, and then

@@ -63,6 +63,9 @@ pub struct L2Config {
     pub index: IndexConfig,
     /// Replacement policy of the L2 bank.
     pub replacement: ReplacementConfig,
+    /// True if the eviction priorities of instructions (`.cs`, `.lu`, `.L1::evict_first`, `.L2::evict_last`
+    /// and others) determine the order in which lines are evicted. If false, these hints have no effect.
+    pub hints: bool,
     /// Cycles from the acceptance of a request to its tag match. The lookup is pipelined and accepts one
     /// request per cycle.
     pub lookup_latency: u32,
@@ -281,6 +284,13 @@ impl L2Config {
             "replacement",
             self.replacement.typetag_name(),
             "lru with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
+            "a swap and a lookup of that flow update the order of a set in the same cycle",
+        );
+        rules.expect(
+            !self.hints || !self.is_transient(),
+            "hints",
+            self.hints,
+            "false with flow.kind = \"transient\"; true with flow.kind = \"overlapped\"",
             "a swap and a lookup of that flow update the order of a set in the same cycle",
         );
         let store = StoreInfo { sets: self.sets, ways: self.ways, has_pc: false };

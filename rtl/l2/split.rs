@@ -169,7 +169,7 @@ impl Split {
         let bytes = self.line_bytes as usize;
         let first = number as usize * bytes;
         let &Request { kind, id, line, sm, partition, ticket: _, atomic, .. } = request;
-        let &Request { sharing, sectors, byte_mask, ref data, stamps, .. } = request;
+        let &Request { sharing, priority, sectors, byte_mask, ref data, stamps, .. } = request;
         *part = Request {
             kind,
             id,
@@ -179,6 +179,7 @@ impl Split {
             ticket: u64::from(row << PART_BITS | number),
             atomic,
             sharing,
+            priority,
             sectors: self.cut_sectors(sectors, number),
             byte_mask: self.cut_mask(byte_mask, number),
             data: [0; LINE_BYTES],
@@ -251,7 +252,8 @@ mod tests {
     use isa::types::Type;
 
     fn split(l1: u32, l2: u32, rows: u32) -> Split {
-        let packets = PacketShape { tracked: false, line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
+        let packets =
+            PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
         let interleave = Interleave::new(6, 128, l2);
         let place = BankPlace {
             packets,

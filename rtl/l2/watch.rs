@@ -3,6 +3,8 @@
 //! also reports each access, because a partition may have monitors that count accesses. When disabled, it
 //! costs the simulator one branch per access.
 
+use crate::replacement::priority::EvictionPriority;
+
 /// Change of the replacement state of a set, or access to a bank with a partition. Line numbers are numbers
 /// within the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub enum LineEvent {
     Used {
         /// Number of the line within the bank.
         line: u64,
+        /// Eviction priority of the access.
+        priority: EvictionPriority,
     },
     /// A request was served or deferred, in a bank with a partition. The monitors of the partition count it.
     /// This event follows all other events of the request.
@@ -26,6 +30,8 @@ pub enum LineEvent {
         line: u64,
         /// SM that requested the line.
         sm: u8,
+        /// Eviction priority of the request.
+        priority: EvictionPriority,
         /// Line that was evicted; `None` if the way was empty.
         victim: Option<u64>,
         /// Lines of the set that were in flight and could not be evicted.

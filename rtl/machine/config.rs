@@ -273,6 +273,8 @@ impl MachineConfig {
             "off with l1.organisation = \"decoupled\"",
             why,
         );
+        let why = "a load that no L1 can supply reaches the L2 without its eviction priority";
+        rules.expect(!l2.hints, "scheme", "not off", "off with l2.hints = true", why);
         let why = "the tracker forwards loads to the L1s that hold the line, and looks up no victim cache";
         let legal = format!("off with l1.victim = \"{}\"", l1.victim.typetag_name());
         rules.expect(!l1.victim.is_on(), "scheme", "not off", &legal, why);

@@ -6,6 +6,7 @@ use crate::kernel::bits_for;
 use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
+use crate::replacement::priority::HintShape;
 
 impl MachineConfig {
     /// Returns the field widths of the messages between SMs and memory partitions.
@@ -13,11 +14,18 @@ impl MachineConfig {
     pub fn packets(&self) -> PacketShape {
         PacketShape {
             tracked: self.tracker.is_on(),
+            hints: self.l2.hints,
             line_bits: self.line_bits(),
             line_bytes: self.l1.line_bytes,
             sm_bits: bits_for(self.num_sms),
             partition_bits: bits_for(self.num_partitions),
         }
+    }
+
+    /// Returns which eviction priorities the accesses of an SM carry.
+    #[must_use]
+    pub fn hints(&self) -> HintShape {
+        HintShape { l1: self.l1.hints, l2: self.l2.hints }
     }
 
     /// Returns the parameters that the machine determines for the L2 bank of a partition.

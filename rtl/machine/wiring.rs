@@ -522,7 +522,7 @@ fn new_access(config: &MachineConfig) -> AccessShape {
         halves: config.sm.halves(),
         counts_warps: config.l1.bypass.tests_contention(),
         wide: config.l1.banks.as_words().is_some(),
-        hints: config.l1.hints,
+        hints: config.hints(),
     }
 }
 
@@ -533,9 +533,7 @@ fn new_core(config: &MachineConfig, sm: usize) -> SmCore {
     if config.l1.banks.as_words().is_some() {
         core.widen_loads();
     }
-    if config.l1.hints {
-        core.send_hints();
-    }
+    core.send_hints(config.hints());
     core
 }
 

@@ -293,7 +293,8 @@ mod tests {
     use crate::noc::packet::{PacketShape, Reply};
 
     fn buffer() -> InputBuffer<Reply> {
-        let shape = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+        let shape =
+            PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
         InputBuffer::new("xbar.input0".to_owned(), &XbarConfig { flit_bytes: 32, buffer_flits: 8 }, shape)
     }
 

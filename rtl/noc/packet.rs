@@ -18,6 +18,7 @@ use super::stamps::Stamps;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS, sectors_of};
 use crate::kernel::{Encoding, Payload};
+use crate::replacement::priority::EvictionPriority;
 
 /// Size of the control information in a packet in bytes: kind, source and destination.
 pub const CONTROL_BYTES: u32 = 8;
@@ -89,6 +90,8 @@ pub enum Sharing {
 pub struct PacketShape {
     /// True if requests carry a hint for a sharing tracker.
     pub tracked: bool,
+    /// True if requests carry an eviction priority for the L2.
+    pub hints: bool,
     /// Width of a line address in bits.
     pub line_bits: u32,
     /// Size of a cache line in bytes.
@@ -126,6 +129,9 @@ pub struct Request {
     /// Hint for the sharing tracker; carried only if the machine has a tracker.
     #[payload(only(shape.tracked), state)]
     pub sharing: Sharing,
+    /// Eviction priority of the line in the L2; normal where the L2 ignores hints.
+    #[payload(only(shape.hints), state)]
+    pub priority: EvictionPriority,
     /// Sectors to return, bit `i` for sector `i` of the line; ignored if the reply has no data.
     #[payload(width = SECTORS)]
     pub sectors: u8,
@@ -154,6 +160,7 @@ impl Default for Request {
             ticket: 0,
             atomic: AtomicOp::default(),
             sharing: Sharing::Aside,
+            priority: EvictionPriority::Normal,
             sectors: sectors_of(LINE_BYTES as u32),
             byte_mask: 0,
             data: [0; LINE_BYTES],

@@ -1,7 +1,9 @@
 //! # Replacement state of a store
 //! Holds the replacement state of a cache whose tags contain no ranks, in a memory with one row per set.
-//! Under LRU, a row is the recency stack of the set. Under any other policy, a row holds one rank per way.
-//! The L1 caches do not use this component, because their tags hold the ranks.
+//! Under LRU, a row is the recency stack of the set. Under any other policy, a row holds one rank per way. In a
+//! cache that uses eviction priorities, a second memory holds the priority of each way, and the victim is
+//! selected among the eligible ways of the highest priority (`priority.rs`). The L1 caches do not use this
+//! component, because their tags hold ranks and priorities.
 //!
 //! | port        | dir | payload       | contract                                                       |
 //! |-------------|-----|---------------|----------------------------------------------------------------|
@@ -17,10 +19,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::priority::{self, EvictionPriority};
 use super::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::cells::lru::Recency;
 use crate::choice::CacheGeometry;
-use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, CounterReader, Describe, Fields, Payload};
+use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, CounterReader, Describe, Encoding, Fields, Payload};
 
 /// Replacement state of all sets of a cache.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,6 +32,23 @@ pub enum Order {
     Lru(Array<Recency>),
     /// Under any other policy: the rank of each way, and the policy that updates the ranks.
     Ranked(Box<RankedOrder>),
+    /// With eviction priorities: the priority of each way, and the state of the policy.
+    Hinted(Box<HintedOrder>),
+}
+
+/// Replacement state of all sets of a cache that uses eviction priorities.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HintedOrder {
+    priorities: Array<LinePriority>,
+    /// State of the replacement policy, which selects among the ways of equal priority.
+    order: Order,
+}
+
+/// Eviction priority of the last access to the line in a way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct LinePriority {
+    #[payload(state)]
+    priority: EvictionPriority,
 }
 
 /// Replacement state of all sets of a cache under a policy other than LRU.
@@ -56,14 +76,20 @@ impl Payload for Rank {
 }
 
 impl Order {
-    /// Creates the initial replacement state of a cache. `memory` returns the specification of an array of
-    /// the cache, given a name and a number of columns.
+    /// Creates the initial replacement state of a cache under a policy. The flag tells whether the cache uses
+    /// eviction priorities. `memory` returns the specification of an array of the cache, given a name and a
+    /// number of columns.
     #[must_use]
     pub fn new(
-        config: &ReplacementConfig,
+        (config, hints): (&ReplacementConfig, bool),
         place: &CacheGeometry<'_>,
-        memory: impl FnOnce(&'static str, u32) -> ArraySpec,
+        memory: impl Fn(&'static str, u32) -> ArraySpec,
     ) -> Self {
+        if hints {
+            let priorities = Array::new(memory("priorities", place.ways), ());
+            let order = Self::new((config, false), place, memory);
+            return Self::Hinted(Box::new(HintedOrder { priorities, order }));
+        }
         let policy = Replacement::new(config, place);
         if policy.is_lru() {
             return Self::Lru(Array::new(memory("recency", 1), place.ways));
@@ -80,6 +106,7 @@ impl Order {
         match self {
             Self::Lru(recency) => promote(recency, at, place.0, place.1),
             Self::Ranked(order) => order.on_hit(at, place, source()),
+            Self::Hinted(order) => order.on_hit(at, place, source()),
         }
     }
 
@@ -89,7 +116,8 @@ impl Order {
     pub fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
         match self {
             Self::Lru(recency) => promote(recency, at, newcomer.set, newcomer.way),
-            Self::Ranked(order) => order.on_insert(at, newcomer, might_have_gone),
+            Self::Ranked(order) => order.on_insert(at, newcomer, &might_have_gone),
+            Self::Hinted(order) => order.on_insert(at, newcomer, &might_have_gone),
         }
     }
 
@@ -100,7 +128,8 @@ impl Order {
     pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
             Self::Lru(recency) => recency.row(set)[0].victim(ways, may_go),
-            Self::Ranked(order) => order.victim(set, may_go),
+            Self::Ranked(order) => order.victim(set, &may_go),
+            Self::Hinted(order) => order.victim(set, ways, &may_go),
         }
     }
 
@@ -110,6 +139,10 @@ impl Order {
         match self {
             Self::Lru(recency) => recency.take_reads(at, count),
             Self::Ranked(order) => order.ranks.take_reads(at, count),
+            Self::Hinted(order) => {
+                order.priorities.take_reads(at, count);
+                order.order.take_reads(at, count);
+            }
         }
     }
 
@@ -120,6 +153,10 @@ impl Order {
             Self::Ranked(order) => {
                 order.ranks.record();
                 order.policy.record();
+            }
+            Self::Hinted(order) => {
+                order.priorities.record();
+                order.order.record();
             }
         }
     }
@@ -137,13 +174,20 @@ impl Order {
                 }
                 policy.describe(to);
             }
+            Self::Hinted(order) => {
+                let HintedOrder { priorities, order } = &**order;
+                to.array("priorities", priorities);
+                order.describe(to);
+            }
         }
     }
 
     /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
-        if let Self::Ranked(order) = self {
-            order.policy.counters(to);
+        match self {
+            Self::Lru(_) => {}
+            Self::Ranked(order) => order.policy.counters(to),
+            Self::Hinted(order) => order.order.counters(to),
         }
     }
 
@@ -153,6 +197,10 @@ impl Order {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),
             Self::Ranked(order) => describe_ranks(ways, order.ranks.cell_bits(), to),
+            Self::Hinted(order) => {
+                order.order.describe_logic(ways, to);
+                priority::describe_logic(ways, to);
+            }
         }
     }
 }
@@ -166,7 +214,7 @@ impl RankedOrder {
     }
 
     #[inline(never)]
-    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
+    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: &dyn Fn(u32) -> bool) {
         let Self { ranks, policy } = self;
         ranks.take_reads(at, 1);
         ranks.update_row(at, newcomer.set, |row| {
@@ -175,10 +223,36 @@ impl RankedOrder {
     }
 
     #[inline(never)]
-    fn victim(&self, set: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
+    fn victim(&self, set: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| may_go(way as u32));
         // Among ways of equal rank, the lowest way is the victim.
         ways.rev().max_by_key(|(_, rank)| rank.0).map(|(way, _)| way as u32)
+    }
+}
+
+impl HintedOrder {
+    #[inline(never)]
+    fn on_hit(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), source: Source) {
+        self.priorities.write(at, set, way, LinePriority { priority: source.priority });
+        self.order.on_hit(at, (set, way), || source);
+    }
+
+    /// A way might have been the victim only if its line has the priority of the line that was evicted.
+    #[inline(never)]
+    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: &dyn Fn(u32) -> bool) {
+        let &InsertedLine { set, way, evicts, source } = newcomer;
+        let row = self.priorities.read(at, set);
+        let is_alike = |other: u32| !evicts || row[other as usize] == row[way as usize];
+        self.order.on_insert(at, newcomer, |other| might_have_gone(other) && is_alike(other));
+        self.priorities.write(at, set, way, LinePriority { priority: source.priority });
+    }
+
+    #[inline(never)]
+    fn victim(&self, set: u32, ways: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let row = self.priorities.row(set);
+        let code = |way: u32| row[way as usize].priority.code();
+        let first = (0..ways).filter(|&way| may_go(way)).map(code).max()?;
+        self.order.victim(set, ways, |way| may_go(way) && code(way) == first)
     }
 }
 

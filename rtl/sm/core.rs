@@ -68,6 +68,7 @@ use crate::kernel::{
 };
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest};
+use crate::replacement::priority::HintShape;
 use crate::scheme_counts::SchemeCounts;
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
@@ -330,9 +331,9 @@ impl SmCore {
         self.address_unit.widen_loads();
     }
 
-    /// Makes each access to the LSU carry the eviction priority of its instruction.
-    pub fn send_hints(&mut self) {
-        self.address_unit.send_hints();
+    /// Makes each access to the LSU carry the given eviction priorities of its instruction.
+    pub fn send_hints(&mut self, hints: HintShape) {
+        self.address_unit.send_hints(hints);
     }
 
     /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.

@@ -110,7 +110,7 @@ impl Table {
         let shape = EntryShape { tag_bits: line_bits.saturating_sub(set_bits).max(1), sms, list };
         Self {
             entries: Array::new(memory("entries", ways), shape),
-            order: Order::new(policy, &CacheGeometry { group: "tracker", path, sets, ways }, memory),
+            order: Order::new((policy, false), &CacheGeometry { group: "tracker", path, sets, ways }, memory),
             shape,
             ways,
             set_bits,

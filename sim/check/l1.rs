@@ -15,7 +15,7 @@ use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
-    Event, Eviction, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
+    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
     Outcome as TwinOutcome, PrefetchOutcome as TwinPrefetch, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::{Replay, Waits};
@@ -23,7 +23,7 @@ use golden::l1::prefetch;
 use golden::l1::prefetch::unit::{Counts, Delivery, Limits, Unit};
 use golden::l1::victim::{self, Victims};
 use golden::mshr_policy::{self, MshrPolicy};
-use golden::replacement::{self, Replacement};
+use golden::replacement::{self, Eviction, Replacement};
 use rtl::cells::line::{SECTOR_BYTES, sectors_of};
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
@@ -60,7 +60,7 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// Translates the eviction priority of a load.
-fn eviction_of(priority: EvictionPriority) -> Eviction {
+pub(super) fn eviction_of(priority: EvictionPriority) -> Eviction {
     match priority {
         EvictionPriority::First => Eviction::First,
         EvictionPriority::Normal => Eviction::Normal,

@@ -13,7 +13,7 @@ use golden::replacement::order::LineSets;
 use rtl::l2::L2Config;
 use rtl::l2::watch::LineEvent;
 
-use super::l1::{policy, set_index};
+use super::l1::{eviction_of, policy, set_index};
 use super::twin::twin;
 
 /// Golden model of the lines that the sets of one L2 bank hold.
@@ -45,22 +45,26 @@ impl LineLockstep {
 
     fn follow(&mut self, event: &LineEvent) -> Result<(), String> {
         match event {
-            &LineEvent::Used { line } if self.0.holds(line) => {
+            &LineEvent::Used { line, priority } if self.0.holds(line) => {
                 self.0.on_hit(line);
+                self.0.hint(line, eviction_of(priority));
                 Ok(())
             }
             &LineEvent::Accessed { line, sm } => {
                 self.0.on_access(sm.into(), line);
                 Ok(())
             }
-            LineEvent::Used { line } => Err(format!("line {line:#x} is used, which the twin has evicted")),
+            LineEvent::Used { line, .. } => Err(format!("line {line:#x} is used, which the twin has evicted")),
             LineEvent::Inserted { line, .. } if self.0.holds(*line) => {
                 Err(format!("line {line:#x} is inserted, which the twin still has"))
             }
-            LineEvent::Inserted { line, sm, victim, in_flight } => {
+            LineEvent::Inserted { line, sm, priority, victim, in_flight } => {
                 let expected = self.0.insert_by((*sm).into(), *line, |other| !in_flight.contains(&other));
                 match expected {
-                    Ok(expected) if expected == *victim => Ok(()),
+                    Ok(expected) if expected == *victim => {
+                        self.0.hint(*line, eviction_of(*priority));
+                        Ok(())
+                    }
                     Ok(expected) => Err(format!(
                         "line {line:#x} of SM {sm} evicts {}, the twin evicts {}",
                         describe(*victim),
@@ -83,6 +87,7 @@ fn describe(victim: Option<u64>) -> String {
 mod tests {
     use super::*;
     use crate::config::{Request, ResolvedMachine};
+    use rtl::replacement::priority::EvictionPriority;
 
     fn lockstep(ways: u32, sets: &[&str]) -> LineLockstep {
         let geometry = ["l2.sets=1".to_owned(), format!("l2.ways={ways}")];
@@ -92,13 +97,31 @@ mod tests {
     }
 
     fn inserted(line: u64, victim: Option<u64>, in_flight: &[u64]) -> LineEvent {
-        LineEvent::Inserted { line, sm: 0, victim, in_flight: in_flight.into() }
+        let in_flight = in_flight.into();
+        LineEvent::Inserted { line, sm: 0, priority: EvictionPriority::Normal, victim, in_flight }
+    }
+
+    fn inserted_by(sm: u8, line: u64, victim: Option<u64>) -> LineEvent {
+        LineEvent::Inserted { line, sm, priority: EvictionPriority::Normal, victim, in_flight: vec![] }
+    }
+
+    fn used(line: u64) -> LineEvent {
+        LineEvent::Used { line, priority: EvictionPriority::Normal }
+    }
+
+    #[test]
+    fn the_priority_of_the_last_access_decides_before_the_policy() {
+        let mut hinted = lockstep(2, &["l2.hints=true"]);
+        let first = LineEvent::Used { line: 2, priority: EvictionPriority::First };
+        hinted.step(&[inserted(1, None, &[]), inserted(2, None, &[]), first]).unwrap();
+        let wrong = hinted.step(&[inserted(3, Some(1), &[])]).unwrap_err();
+        assert_eq!(wrong, "line 0x3 of SM 0 evicts line 0x1, the twin evicts line 0x2");
     }
 
     #[test]
     fn the_victim_is_that_of_the_policy_among_the_lines_that_are_present() {
         let mut lru = lockstep(2, &[]);
-        lru.step(&[inserted(1, None, &[]), inserted(2, None, &[1]), LineEvent::Used { line: 1 }]).unwrap();
+        lru.step(&[inserted(1, None, &[]), inserted(2, None, &[1]), used(1)]).unwrap();
         lru.step(&[inserted(3, Some(1), &[2])]).unwrap();
         let wrong = lru.step(&[inserted(4, Some(3), &[])]).unwrap_err();
         assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x3, the twin evicts line 0x2");
@@ -107,7 +130,7 @@ mod tests {
     #[test]
     fn a_line_that_is_used_or_inserted_must_be_in_its_set_or_not() {
         let mut lru = lockstep(2, &[]);
-        let wrong = lru.step(&[LineEvent::Used { line: 7 }]).unwrap_err();
+        let wrong = lru.step(&[used(7)]).unwrap_err();
         assert_eq!(wrong, "line 0x7 is used, which the twin has evicted");
         let wrong = lru.step(&[inserted(1, None, &[]), inserted(1, None, &[])]).unwrap_err();
         assert_eq!(wrong, "line 0x1 is inserted, which the twin still has");
@@ -118,7 +141,7 @@ mod tests {
     #[test]
     fn a_group_of_a_partition_evicts_its_own_lines() {
         let mut parts = lockstep(2, &["l2.partition={ kind = \"by-requester\", ways = [1, 1], sms = [] }"]);
-        let other = LineEvent::Inserted { line: 2, sm: 14, victim: None, in_flight: vec![] };
+        let other = inserted_by(14, 2, None);
         parts.step(&[inserted(1, None, &[]), other, inserted(3, Some(1), &[])]).unwrap();
         let wrong = parts.step(&[inserted(4, Some(2), &[])]).unwrap_err();
         assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x2, the twin evicts line 0x3");
@@ -128,7 +151,7 @@ mod tests {
     fn the_twin_of_a_partition_that_learns_observes_every_access() {
         let keys = "{ kind = \"utility\", groups = 2, sms = [], sample_every = 1, period = 8 }";
         let mut parts = lockstep(3, &[&format!("l2.partition={keys}")]);
-        let by_other = |line, victim| LineEvent::Inserted { line, sm: 14, victim, in_flight: vec![] };
+        let by_other = |line, victim| inserted_by(14, line, victim);
         // SM 0 has two ways at first. SM 14 then reuses two lines, and SM 0 none.
         parts.step(&[inserted(1, None, &[]), inserted(2, None, &[]), by_other(3, None)]).unwrap();
         parts.step(&[inserted(4, Some(1), &[])]).unwrap();

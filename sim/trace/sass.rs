@@ -140,11 +140,11 @@ pub(crate) fn access(
     let is_uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
     let scope = if is_uncached && space == Space::Global { ".STRONG.GPU" } else { "" };
     let is_device = matches!(space, Space::Global | Space::Generic | Space::Local);
-    let is_cached_load = kind == Access::Load && is_device && !is_uncached;
+    let has_priority = kind != Access::Atomic && is_device && !is_uncached;
     // In SASS, the eviction priority stands before the width.
     let priority = match mem.cache {
-        CacheOp::Cs | CacheOp::Lu | CacheOp::EvictFirst if is_cached_load => ".EF",
-        CacheOp::EvictLast if is_cached_load => ".EL",
+        CacheOp::Cs | CacheOp::Lu | CacheOp::EvictFirst if has_priority => ".EF",
+        CacheOp::EvictLast if has_priority => ".EL",
         _ => "",
     };
     format!("{name}{priority}{width}{scope}")
@@ -160,12 +160,12 @@ mod tests {
 
     /// Returns the opcode of an access. `volatile` is true for a volatile access.
     fn opcode_of(kind: Access, (ty, cache, volatile): (Type, CacheOp, bool), space: Space) -> String {
-        let mem = MemOp { space, ty, lanes: 1, cache, volatile, base: None, offset: 0 };
+        let mem = MemOp { space, ty, lanes: 1, cache, l2_priority: None, volatile, base: None, offset: 0 };
         access(kind, &mem, space, mem.bytes(), kind == Access::Load, None)
     }
 
     #[test]
-    fn a_cached_load_has_its_eviction_priority_which_readers_find() {
+    fn a_cached_access_has_its_eviction_priority_which_readers_find() {
         for (cache, text, read) in [
             (CacheOp::Cs, "LDG.E.EF.64", CacheOp::EvictFirst),
             (CacheOp::Lu, "LDG.E.EF.64", CacheOp::EvictFirst),
@@ -182,6 +182,7 @@ mod tests {
             assert_eq!((opcode.cache_operator(), opcode.width), (read, 8), "{text}");
         }
         assert_eq!(opcode_of(Access::Load, (U32, CacheOp::Cs, false), Space::Local), "LDG.E.EF");
+        assert_eq!(opcode_of(Access::Store, (U32, CacheOp::Cs, false), Space::Global), "STG.E.EF");
     }
 
     #[test]
@@ -190,7 +191,8 @@ mod tests {
             (Access::Load, (U32, CacheOp::Cs, true), Space::Global, "LDG.E.STRONG.GPU"),
             (Access::Load, (U32, CacheOp::EvictLast, false), Space::Shared, "LDS"),
             (Access::Load, (U32, CacheOp::EvictLast, false), Space::Const, "LDC"),
-            (Access::Store, (U32, CacheOp::Cs, false), Space::Global, "STG.E"),
+            (Access::Store, (U32, CacheOp::Wb, false), Space::Global, "STG.E"),
+            (Access::Atomic, (U32, CacheOp::EvictLast, false), Space::Global, "RED.E"),
         ] {
             assert_eq!(opcode_of(kind, form, space), text);
         }

@@ -18,7 +18,7 @@ use rtl::cells::line::LINE_BYTES;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::bypass::contention::Warps;
 use rtl::l1::coalescer::{Coalescer, LineAccess};
-use rtl::replacement::priority::EvictionPriority;
+use rtl::replacement::priority::EvictionHints;
 
 use super::rig::{ADDR_BITS, line_bits};
 use super::scoreboard::golden_lines;
@@ -72,7 +72,7 @@ fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
         kind,
         space,
         uncached: random.percent(50),
-        priority: EvictionPriority::default(),
+        hints: EvictionHints::default(),
         warp: random.below(48) as u8,
         resident: Warps::default(),
         half: 0,

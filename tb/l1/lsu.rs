@@ -51,7 +51,7 @@ use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, NUM_FAILS, Outcome, RecallEffect, Watch};
 use rtl::replacement::lru::Lru;
-use rtl::replacement::priority::EvictionPriority;
+use rtl::replacement::priority::EvictionHints;
 use rtl::replacement::srrip::Srrip;
 
 use super::prefetch;
@@ -338,7 +338,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 kind,
                 space,
                 uncached: mix(seed, 7).is_multiple_of(6),
-                priority: EvictionPriority::default(),
+                hints: EvictionHints::default(),
                 warp: (mix(seed, 8) % 48) as u8,
                 resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,

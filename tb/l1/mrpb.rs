@@ -12,6 +12,7 @@ use golden::l1::mrpb::{Config, Mrpb, Order};
 use proptest::prelude::*;
 use rtl::l1::coalescer::LineShape;
 use rtl::l1::mrpb::{AccessQueue, DrainOrder, MrpbConfig, StallBypass};
+use rtl::replacement::priority::HintShape;
 
 use super::rig::{line_bits, mix};
 
@@ -41,7 +42,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
                 line_bytes: 128,
                 pc_bits: 0,
                 judged: false,
-                hints: false,
+                hints: HintShape::NONE,
                 sectored: false,
                 data_beside: false,
             },

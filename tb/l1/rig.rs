@@ -29,6 +29,7 @@ use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use rtl::replacement::lru::Lru;
+use rtl::replacement::priority::HintShape;
 
 use crate::kit::{BenchSimulator, link};
 
@@ -95,7 +96,14 @@ pub const STREAMING: StreamingConfig =
 
 /// Returns the field widths of the messages between the core and the LSU.
 fn access_shape() -> AccessShape {
-    AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true, hints: true }
+    AccessShape {
+        addr_bits: ADDR_BITS,
+        pc_bits: 32,
+        halves: 1,
+        counts_warps: true,
+        wide: true,
+        hints: HintShape { l1: true, l2: true },
+    }
 }
 
 /// Creates an LSU for tests, with the message widths of this rig.
@@ -130,8 +138,14 @@ impl Links {
     /// channels to and from the core. `periods` are the clock periods of the core and the memory in ticks.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = access_shape();
-        let packet =
-            PacketShape { tracked: false, line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
+        let packet = PacketShape {
+            tracked: false,
+            hints: false,
+            line_bits: line_bits(line_bytes),
+            line_bytes,
+            sm_bits: 4,
+            partition_bits: 3,
+        };
         let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };
         Self {
             core_req: link("core_req", depth, &periods, SOURCE, LSU, access),

@@ -24,7 +24,7 @@ use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::dueling::Leaders;
 use rtl::l1::stats::L1Stats;
 use rtl::replacement::lru::Lru;
-use rtl::replacement::priority::EvictionPriority;
+use rtl::replacement::priority::{EvictionHints, EvictionPriority};
 
 use super::rig::{self, Rig, RigBehavior, Stalls};
 use super::schemes::Scheme;
@@ -34,6 +34,8 @@ use crate::kit::Random;
 use crate::kit::coverage::is_collecting;
 use crate::replacement;
 use warpsieve::check::l1::Lockstep;
+
+const PRIORITIES: [EvictionPriority; 3] = [EvictionPriority::First, EvictionPriority::Normal, EvictionPriority::Last];
 
 /// Number of the first line of local memory. Lines of global memory have lower numbers.
 const FIRST_LOCAL: u64 = 1 << 24;
@@ -280,8 +282,7 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             space,
             uncached: random.percent(uncached),
             // An L1D that does not support eviction priorities ignores this field.
-            priority: [EvictionPriority::First, EvictionPriority::Normal, EvictionPriority::Last]
-                [random.below(3) as usize],
+            hints: EvictionHints { l1: PRIORITIES[random.below(3) as usize], ..EvictionHints::default() },
             warp: (pc % 48) as u8,
             resident: if l1.bypass.tests_contention() {
                 Warps::new((rig::mix(pc as u64, 1) % 9) as u8)

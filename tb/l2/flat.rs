@@ -14,6 +14,7 @@ use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use rtl::dram::message::DramRequest;
 use rtl::l2::BankPlace;
 use rtl::noc::packet::{ReplyKind, Request, RequestKind, Sharing};
+use rtl::replacement::priority::EvictionPriority;
 
 const OPERATIONS: [(AtomicFn, Type); 15] = [
     (AtomicFn::Add, Type::F16),
@@ -100,7 +101,8 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
             let sharing = if ticket % 2 == 0 { Sharing::Keeps } else { Sharing::Takes };
             Request { sectors: sectors.max(1), sharing, ..read(local, ticket) }
         };
-        Request { sm: random.below(15) as u8, ..request }
+        let priorities = [EvictionPriority::Normal, EvictionPriority::First, EvictionPriority::Last];
+        Request { sm: random.below(15) as u8, priority: priorities[ticket as usize % 3], ..request }
     };
     (0..count).map(one).collect()
 }

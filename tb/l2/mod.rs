@@ -117,7 +117,14 @@ fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
 fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let line_bits = 32 - l1_line_bytes.ilog2();
     BankPlace {
-        packets: PacketShape { tracked: false, line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 },
+        packets: PacketShape {
+            tracked: false,
+            hints: false,
+            line_bits,
+            line_bytes: l1_line_bytes,
+            sm_bits: 4,
+            partition_bits: 3,
+        },
         interleave: Interleave::new(6, l1_line_bytes, line_bytes),
         partition: PARTITION.into(),
         channels: Interleave::new(1, l1_line_bytes, burst_bytes),
@@ -144,6 +151,7 @@ fn small_config() -> L2Config {
         split_requests: 4,
         index: Linear {}.into(),
         replacement: Lru {}.into(),
+        hints: false,
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,

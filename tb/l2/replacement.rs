@@ -3,6 +3,7 @@
 //! | testpoint                                                   | test                           |
 //! |-------------------------------------------------------------|--------------------------------|
 //! | hits, misses and writebacks equal those of the golden model | `every_policy_*`               |
+//! | hints order the victims as the golden model says            | `hints_*`                      |
 //! | a scan evicts hot lines under LRU, but not under LIP        | `a_scan_*`                     |
 //! | memories and widths of each kind of state                   | `ranks_take_the_place_of_*`    |
 //! | a policy that does not fit is refused with advice           | `a_policy_that_does_not_fit_*` |
@@ -14,6 +15,7 @@ use crate::kit::{DescriptionSummary, Random, Sink, Source, Stall, for_each_seed,
 use crate::replacement::{policies, twin};
 use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
+use golden::replacement::Eviction;
 use rtl::config::Rules;
 use rtl::kernel::{Block, Mode};
 use rtl::l2::{FrcConfig, L2Config};
@@ -23,6 +25,7 @@ use rtl::replacement::dip::Dip;
 use rtl::replacement::hawkeye::HawkeyeConfig;
 use rtl::replacement::lip::Lip;
 use rtl::replacement::lru::Lru;
+use rtl::replacement::priority::EvictionPriority;
 use rtl::replacement::random::Random as RandomVictim;
 use rtl::replacement::ship::{ShipConfig, Signature};
 use rtl::replacement::srrip::Srrip;
@@ -44,9 +47,10 @@ fn config(replacement: impl Into<ReplacementConfig>, ways: u32) -> L2Config {
     L2Config { sets: SETS, ways, replacement: replacement.into(), ..small_config() }
 }
 
-/// Runs requests on an L2 bank, and compares hits, misses and writebacks with the golden model of the bank.
-fn follows(policy: &ReplacementConfig, ways: u32, script: &[Request]) {
-    let rig = play(&config(policy.clone(), ways), script);
+/// Runs requests on an L2 bank, and compares hits, misses and writebacks with the golden model of the bank. The
+/// bank uses the eviction priorities of the requests if `hints` is true. Returns the number of hits.
+fn follows(policy: &ReplacementConfig, (ways, hints): (u32, bool), script: &[Request]) -> u64 {
+    let rig = play(&L2Config { hints, ..config(policy.clone(), ways) }, script);
     let index = SetIndex::new(Function::Linear { bits: SETS.ilog2() }, 7, 32).unwrap();
     let mut golden: Bank<u64> = Bank::new(index, ways as usize);
     golden.replace_by(twin(policy, SETS, ways));
@@ -72,6 +76,9 @@ fn follows(policy: &ReplacementConfig, ways: u32, script: &[Request]) {
             }
             other => panic!("one request at a time, and yet {other:?}"),
         }
+        if hints {
+            golden.hint(local, eviction_of(request.priority));
+        }
     }
     let stats = rig.bank.stats();
     assert_eq!([stats.hits, stats.write_hits, stats.atomic_hits], hits, "{policy:?}");
@@ -81,6 +88,15 @@ fn follows(policy: &ReplacementConfig, ways: u32, script: &[Request]) {
     let lines: Vec<_> = bursts.filter(|burst| burst % 2 == 0).map(|burst| burst / 2).collect();
     assert_eq!(lines, written_back, "{policy:?}");
     assert!(hits[0] > 20 && evictions > 50 && !lines.is_empty(), "{policy:?}: {hits:?}, {evictions}");
+    hits.iter().sum()
+}
+
+fn eviction_of(priority: EvictionPriority) -> Eviction {
+    match priority {
+        EvictionPriority::First => Eviction::First,
+        EvictionPriority::Normal => Eviction::Normal,
+        EvictionPriority::Last => Eviction::Last,
+    }
 }
 
 #[test]
@@ -90,9 +106,24 @@ fn every_policy_hits_misses_and_evicts_as_its_twin_says() {
             let mut random = Random::new(seed);
             let ways = [4, 3, 16, 1, 5, 2][seed as usize % 6];
             let lines = u64::from(SETS * ways) * 3 / 2;
-            follows(&policy, ways, &requests(&mut random, fermi_place(), lines, 600));
+            follows(&policy, (ways, false), &requests(&mut random, fermi_place(), lines, 600));
         });
     }
+}
+
+#[test]
+fn hints_order_the_victims_of_every_policy_as_the_twin_says() {
+    let (mut differ, mut all) = (0, 0);
+    for policy in policies(SETS, false) {
+        for (seed, ways) in (0..).zip([4, 3, 16, 2]) {
+            let script = requests(&mut Random::new(seed), fermi_place(), u64::from(SETS * ways) * 3 / 2, 600);
+            let hits = [false, true].map(|hints| follows(&policy, (ways, hints), &script));
+            differ += i32::from(hits[0] != hits[1]);
+            all += 1;
+        }
+    }
+    // The requests have all three priorities, so other lines are evicted than without them.
+    assert!(differ > all / 2, "{differ} of {all}");
 }
 
 #[test]
@@ -120,6 +151,9 @@ fn ranks_take_the_place_of_the_lru_order() {
     assert_eq!(memories(Lip {}.into()), [("ranks", 16, 4)]);
     assert_eq!(memories(TreePlru {}.into()), [("tree_plru", 1, 15)]);
     assert_eq!(memories(RandomVictim {}.into()), [("next_victim", 1, 4)]);
+    let hinted = play(&L2Config { hints: true, ..config(Lru {}, 16) }, &[read(0, 0)]);
+    let listed = DescriptionSummary::of(|to| hinted.bank.describe(to));
+    assert!(listed.arrays.contains(&("priorities", 16 * SETS, 2)), "{:?}", listed.arrays);
     let ship = ShipConfig { signature: Signature::Region, bits: 6 };
     assert_eq!(memories(ship.into()), [("ranks", 16, 2), ("counters", 8, 3), ("lines", 16, 7)]);
     // Hawkeye with 4 of 8 sets sampled has these memories: a counter per signature, a history of 128 accesses

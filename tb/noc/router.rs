@@ -22,7 +22,7 @@ use rtl::noc::topology::{NocConfig, RoutedConfig, Topology, TwoLevelConfig};
 use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
-    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
+    PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
 /// Capacity in packets of a link between the network and a source or sink.
 const SITE_DEPTH: u32 = 4;
 

@@ -19,7 +19,7 @@ use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarIo};
 
 const SHAPE: PacketShape =
-    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
+    PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 

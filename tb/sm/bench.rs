@@ -15,6 +15,7 @@ use rtl::kernel::{
     digest_of,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::replacement::priority::HintShape;
 use rtl::sm::scheduler::greedy_then_oldest::GreedyThenOldest;
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, InstructionStore, KernelImage,
@@ -256,7 +257,14 @@ impl Bench {
             to,
         };
         let halves = kernel.config.halves();
-        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves, counts_warps: false, wide: false, hints: false };
+        let shape = AccessShape {
+            addr_bits: 32,
+            pc_bits: 16,
+            halves,
+            counts_warps: false,
+            wide: false,
+            hints: HintShape::NONE,
+        };
         let mut bench = Self {
             cores: (0..SMS).map(|sm| SmCore::new(&kernel.config, &format!("sm{sm}"), sm as u32, SMS as u32)).collect(),
             dispatcher: Dispatcher::new("dispatcher", SMS),

@@ -9,8 +9,14 @@ use rtl::sm::{InstructionStore, SmConfig, SmCore};
 use warpsieve::check::icache::FetchLockstep;
 
 /// Field widths of the messages that request and deliver instruction lines.
-pub const SHAPE: PacketShape =
-    PacketShape { tracked: false, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
+pub const SHAPE: PacketShape = PacketShape {
+    tracked: false,
+    hints: false,
+    line_bits: 25,
+    line_bytes: LINE_BYTES as u32,
+    sm_bits: 1,
+    partition_bits: 1,
+};
 
 /// Links of all cores' instruction caches, the memory that serves the caches, and a golden model of each
 /// cache.

@@ -510,6 +510,9 @@ impl Draw {
             let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
             self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
+            if !self.has("tracker.scheme") && self.random.percent(30) {
+                self.set("l2.hints", true);
+            }
             self.partition();
             self.mshr_policy("l2");
             self.l2_prefetch();

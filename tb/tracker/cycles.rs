@@ -12,8 +12,14 @@ use rtl::tracker::{
 
 use crate::kit::{Bench, CycleTable, DescriptionSummary, Sink, Source, Stall, assert_table, link, run};
 
-const PACKETS: PacketShape =
-    PacketShape { tracked: true, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 4, partition_bits: 3 };
+const PACKETS: PacketShape = PacketShape {
+    tracked: true,
+    hints: false,
+    line_bits: 25,
+    line_bytes: LINE_BYTES as u32,
+    sm_bits: 4,
+    partition_bits: 3,
+};
 const TRACK: TrackShape = TrackShape { line_bits: 25, sm_bits: 4, partition_bits: 3, row_bits: 6 };
 const PERIODS: [u32; 1] = [1];
 

@@ -21,6 +21,7 @@ use rtl::noc::config::XbarConfig;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
 use rtl::noc::xbar::{Xbar, XbarIo};
+use rtl::replacement::priority::HintShape;
 use rtl::tracker::{
     Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
 };
@@ -272,13 +273,20 @@ impl Rig {
         let (n, m) = (setup.cus, setup.banks);
         let packets = PacketShape {
             tracked: true,
+            hints: false,
             line_bits: LINE_BITS,
             line_bytes: LINE_BYTES as u32,
             sm_bits: 4,
             partition_bits: 3,
         };
-        let access =
-            AccessShape { addr_bits: 32, pc_bits: 32, halves: 1, counts_warps: true, wide: false, hints: false };
+        let access = AccessShape {
+            addr_bits: 32,
+            pc_bits: 32,
+            halves: 1,
+            counts_warps: true,
+            wide: false,
+            hints: HintShape::NONE,
+        };
         let track = TrackShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3, row_bits: 6 };
         let interleave = Interleave::new(m as u32, LINE_BYTES as u32, LINE_BYTES as u32);
         let lsu = |i: usize| {

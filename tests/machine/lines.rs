@@ -86,3 +86,15 @@ fn eviction_hints_keep_a_line_that_is_read_again_if_the_l1_obeys_them() {
     };
     assert_eq!(["l1.hints=false", "l1.hints=true"].map(hits), [0, 2 * 15]);
 }
+
+/// The same launches without an L1D, on an L2 in which all lines of a bank lie in one set of four ways. There,
+/// too, only the hints keep the line.
+#[test]
+fn eviction_hints_keep_a_line_that_is_read_again_if_the_l2_obeys_them() {
+    let hits = |hints: &str| {
+        let sets = ["l1.bypass=all", "num_partitions=1", "l2.sets=32", "l2.ways=4", hints];
+        let setup = Setup::run_checked().sets(&sets);
+        setup.passes(&root().join("tests/machine/ptx/hints.toml")).counters.totals().l2.hits
+    };
+    assert_eq!(["l2.hints=false", "l2.hints=true"].map(hits), [0, 2 * 15]);
+}

@@ -58,7 +58,16 @@ impl<'a> Lowering<'_, 'a> {
         if before {
             self.push(Inst::new(Op::Fence(scope)))?;
         }
-        let mem = MemOp { space, ty, lanes: 1, cache: CacheOp::Default, volatile: true, base: None, offset: 0 };
+        let mem = MemOp {
+            space,
+            ty,
+            lanes: 1,
+            cache: CacheOp::Default,
+            l2_priority: None,
+            volatile: true,
+            base: None,
+            offset: 0,
+        };
         let mem = self.address(&inst.operands[returns], mem)?;
         if let Space::Param | Space::Const | Space::Local = mem.space {
             let message = format!("`{}` on `.{}`", inst.opcode.text, mem.space.name());

@@ -65,6 +65,7 @@ impl<'a> Lowering<'_, 'a> {
             ty: B32,
             lanes,
             cache: if space == Space::Global { cache } else { CacheOp::Default },
+            l2_priority: None,
             volatile: false,
             base: None,
             offset: 0,

@@ -74,7 +74,16 @@ impl<'a> Lowering<'_, 'a> {
         ty: Type,
     ) -> Result<MemOp, PtxError> {
         let cache = CacheOp::Default;
-        let mem = MemOp { space: mods.space(), ty, lanes: 1, cache, volatile: true, base: None, offset: 0 };
+        let mem = MemOp {
+            space: mods.space(),
+            ty,
+            lanes: 1,
+            cache,
+            l2_priority: None,
+            volatile: true,
+            base: None,
+            offset: 0,
+        };
         let mem = self.address(operand, mem)?;
         if !matches!(mem.space, Space::Shared | Space::Generic) {
             let message = format!("an mbarrier object in `.{}`, expected `.shared`", mem.space.name());

@@ -12,8 +12,8 @@ use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
-/// Eviction priorities of the L1, which take the place of the cache operator. The model ignores those whose
-/// operator is the default.
+/// Eviction priorities of the L1, which take the place of the cache operator. The model treats those whose
+/// operator is the default as no priority.
 const L1_PRIORITIES: &[(&str, CacheOp)] = &[
     ("L1::evict_normal", CacheOp::Default),
     ("L1::evict_unchanged", CacheOp::Default),
@@ -22,8 +22,12 @@ const L1_PRIORITIES: &[(&str, CacheOp)] = &[
     ("L1::no_allocate", CacheOp::Default),
 ];
 
-/// Eviction priorities of the L2, which the model ignores.
-const L2_PRIORITIES: &[&str] = &["L2::evict_normal", "L2::evict_first", "L2::evict_last"];
+/// Eviction priorities of the L2.
+const L2_PRIORITIES: &[(&str, CacheOp)] = &[
+    ("L2::evict_normal", CacheOp::Default),
+    ("L2::evict_first", CacheOp::EvictFirst),
+    ("L2::evict_last", CacheOp::EvictLast),
+];
 
 /// Prefetch sizes of the L2, which the model ignores.
 const PREFETCH_SIZES: &[&str] = &["L2::64B", "L2::128B", "L2::256B"];
@@ -140,19 +144,20 @@ impl<'a> Lowering<'_, 'a> {
         let scope = mods.scope().unwrap_or(Scope::System);
         let space = mods.space();
         let operator = caches.iter().map(|(word, _)| *word).find(|word| mods.has(word));
-        let mut priorities = L1_PRIORITIES.iter().map(|(word, _)| word).chain(L2_PRIORITIES);
+        let mut priorities = L1_PRIORITIES.iter().chain(L2_PRIORITIES).map(|(word, _)| word);
         let priority = priorities.find(|word| mods.has(word));
         if let (Some(operator), Some(priority)) = (operator, priority) {
             let message = format!("`.{operator}` with `.{priority}`, expected only one of the two");
             return Err(self.error(inst.span, "this access", message));
         }
         let cache = mods.take_one(caches).or_else(|| mods.take_one(L1_PRIORITIES)).unwrap_or_default();
-        for hint in L2_PRIORITIES.iter().chain(PREFETCH_SIZES) {
-            mods.take(hint);
+        let l2_priority = mods.take_one(L2_PRIORITIES);
+        for size in PREFETCH_SIZES {
+            mods.take(size);
         }
         let lanes = mods.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
         let volatile = order != Order::Weak || is_mmio;
-        let mem = MemOp { space, ty, lanes, cache, volatile, base: None, offset: 0 };
+        let mem = MemOp { space, ty, lanes, cache, l2_priority, volatile, base: None, offset: 0 };
         if mem.bytes() > 16 {
             let message = format!("a vector of {} bytes, expected at most 16", mem.bytes());
             return Err(self.error(inst.span, "this access", message));

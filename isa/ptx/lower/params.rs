@@ -187,6 +187,7 @@ impl<'a> Lowering<'_, 'a> {
                 ty,
                 lanes: 1,
                 cache: CacheOp::Default,
+                l2_priority: None,
                 volatile: false,
                 base: None,
                 offset: i64::from(at + piece.offset),

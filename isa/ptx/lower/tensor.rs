@@ -262,7 +262,7 @@ impl<'a> Lowering<'_, 'a> {
         self.operand_count(inst, 2..=2)?;
         // In `ldmatrix`, each lane that supplies an address accesses one row of a matrix, which has 16 bytes.
         let cache = CacheOp::Default;
-        let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
+        let row = MemOp { space, ty: B32, lanes: 4, cache, l2_priority: None, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;
         if !matches!(row.space, Space::Shared | Space::Generic) {
             let message = format!("`ldmatrix` from `.{}`, expected `.shared`", row.space.name());

@@ -62,7 +62,16 @@ impl<'a> Lowering<'_, 'a> {
                 };
                 let space = mods.space();
                 let cache = CacheOp::Default;
-                let mem = MemOp { space, ty: B32, lanes: 1, cache, volatile: false, base: None, offset: 0 };
+                let mem = MemOp {
+                    space,
+                    ty: B32,
+                    lanes: 1,
+                    cache,
+                    l2_priority: None,
+                    volatile: false,
+                    base: None,
+                    offset: 0,
+                };
                 mods.finish(self)?;
                 self.wmma_access(inst, tiling, (matrix, major), (sum, mem), is_load)
             }

@@ -255,6 +255,7 @@ impl Cache {
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, waiter.lanes);
             entry.sectors = absent;
+            entry.priority = request.hints.l2;
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });

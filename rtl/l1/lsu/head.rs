@@ -141,7 +141,7 @@ impl Lsu {
     fn count_bypass(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
-        let &LineAccess { uncached, priority, warp, line, slot, lanes, .. } = head;
+        let &LineAccess { uncached, hints, warp, line, slot, lanes, .. } = head;
         let pc = self.pending.pc(slot);
         let l1d = &mut self.caches[CacheId::L1d as usize];
         l1d.stats.accesses += 1;
@@ -160,7 +160,8 @@ impl Lsu {
             load.count_bypass();
         }
         if let Some(watch) = &mut self.observed.watch {
-            watch.access = Some(Access::Bypass { line, pc, priority, warp, waiter: Waiter { slot, lanes }, chosen });
+            watch.access =
+                Some(Access::Bypass { line, pc, priority: hints.l1, warp, waiter: Waiter { slot, lanes }, chosen });
         }
     }
 
@@ -220,7 +221,7 @@ impl Lsu {
             && l1d.banks_of(next) & taken == 0
             && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
-            let &LineAccess { space, line, priority, lanes, warp, .. } = next;
+            let &LineAccess { space, line, hints, lanes, warp, .. } = next;
             let pc = self.pending.pc(slot);
             taken |= l1d.banks_of(next);
             l1d.stats.accesses += 1;
@@ -234,7 +235,7 @@ impl Lsu {
                     space,
                     line,
                     pc,
-                    priority,
+                    priority: hints.l1,
                     warp,
                     waiter: Waiter { slot, lanes },
                     queue_used: self.miss_queue.len(),
@@ -250,8 +251,8 @@ impl Lsu {
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
-        let &LineAccess { kind, space, uncached, priority, line, slot, lanes, warp, .. } = head;
-        let pc = self.pending.pc(slot);
+        let &LineAccess { kind, space, uncached, hints, line, slot, lanes, warp, .. } = head;
+        let (pc, priority) = (self.pending.pc(slot), hints.l1);
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates_on_store();
         watch.access = Some(match kind {

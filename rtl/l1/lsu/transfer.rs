@@ -112,6 +112,7 @@ impl Lsu {
                 (true, false) => Sharing::Takes,
                 (true, true) => Sharing::Coherent,
             },
+            priority: head.hints.l2,
             sectors: if self.constants.by_sector { head.sectors } else { self.constants.whole },
             stamps: Stamps::from_send_tick(at.tick()),
             ..Request::default()
@@ -143,6 +144,7 @@ impl Lsu {
             request.ticket = entry.ticket;
             request.atomic = entry.atomic;
             request.sharing = if self.constants.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
+            request.priority = entry.priority;
             request.sectors = entry.sectors;
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;

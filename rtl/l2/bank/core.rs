@@ -27,6 +27,7 @@ use crate::mshr_policy::{self, MshrRequest, MshrView};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
 use crate::replacement::order::Order;
+use crate::replacement::priority::EvictionPriority;
 use crate::replacement::{InsertedLine, Source};
 
 /// Dimensions of an L2 bank's memories that depend on the miss flow (overlapped or transient).
@@ -113,7 +114,9 @@ impl Core {
             split: Split::new(config.split_requests, &place).map(Box::new),
             looking: Fifo::new(config.lookup_latency, place.requests()),
             tags: Array::new(memory("tags", config.ways, shape.tags), tag),
-            order: Order::new(&config.replacement, &geometry, |name, columns| memory(name, columns, shape.order)),
+            order: Order::new((&config.replacement, config.hints), &geometry, |name, columns| {
+                memory(name, columns, shape.order)
+            }),
             lines: Lines::new(memory("data", config.ways, shape.data), config, &place),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             mshr_policy: config.mshr_policy.watched_hooks(&config.mshr_info(path, place.sms)),
@@ -329,35 +332,40 @@ impl Core {
         self.stats.accesses += u64::from(kind == RequestKind::Read);
     }
 
-    /// Updates the replacement state after an access to a line whose tag was found in the set.
+    /// Updates the replacement state after an access to a line whose tag was found in the set. `priority` is
+    /// the eviction priority of the access.
     #[inline]
-    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub fn touch(&mut self, at: &impl AnyEdge, (set, way): LinePlace, priority: EvictionPriority) {
         let Self { order, tags, index, .. } = self;
-        order.on_hit(at, (set, way), || Source::of_line(index.line(tags.row(set)[way as usize].tag, set)));
+        order.on_hit(at, (set, way), || Source {
+            priority,
+            ..Source::of_line(index.line(tags.row(set)[way as usize].tag, set))
+        });
         if self.seen.is_some() {
-            self.report_use((set, way));
+            self.report_use((set, way), priority);
         }
     }
 
     /// Reports a use of a present line to the checker.
     #[inline(never)]
-    fn report_use(&mut self, (set, way): LinePlace) {
+    fn report_use(&mut self, (set, way): LinePlace, priority: EvictionPriority) {
         let line = self.index.line(self.tags.row(set)[way as usize].tag, set);
         if let Some(seen) = &mut self.seen {
-            seen.push(LineEvent::Used { line });
+            seen.push(LineEvent::Used { line, priority });
         }
     }
 
     /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must
-    /// still hold the tag of its old line. `sm` is the SM that sent the request.
+    /// still hold the tag of its old line. `source` has the number of the line within the bank and the eviction
+    /// priority of the request, and `sm` is the SM that sent it.
     #[inline]
-    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64, sm: u8) {
+    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, source: Source, sm: u8) {
         if self.seen.is_some() {
-            self.report_insertion((set, way), local, sm);
+            self.report_insertion((set, way), source, sm);
         }
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
-        let newcomer = InsertedLine { set, way, evicts, source: Source::of_line(local) };
+        let newcomer = InsertedLine { set, way, evicts, source };
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
         self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
         if let Some(partition) = &mut self.partition {
@@ -381,14 +389,15 @@ impl Core {
 
     /// Reports the insertion of a line to the checker. Called before the tag of the line is written.
     #[inline(never)]
-    fn report_insertion(&mut self, (set, way): LinePlace, local: u64, sm: u8) {
+    fn report_insertion(&mut self, (set, way): LinePlace, source: Source, sm: u8) {
         let row = self.tags.row(set);
         let line = |cell: &Tag| self.index.line(cell.tag, set);
         let old = &row[way as usize];
         let victim = (old.state != LineState::Invalid).then(|| line(old));
         let in_flight = row.iter().filter(|cell| cell.state == LineState::Reserved).map(line).collect();
         if let Some(seen) = &mut self.seen {
-            seen.push(LineEvent::Inserted { line: local, sm, victim, in_flight });
+            let Source { line, priority, .. } = source;
+            seen.push(LineEvent::Inserted { line, sm, priority, victim, in_flight });
         }
     }
 

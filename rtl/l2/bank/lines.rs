@@ -50,7 +50,7 @@ impl<'a> BankAccess<'a> {
     #[inline(always)]
     pub fn from_request(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
-        let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
+        let &Request { atomic, sharing: _, priority: _, sectors, byte_mask, ref data, stamps, .. } = request;
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 

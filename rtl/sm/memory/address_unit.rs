@@ -26,7 +26,7 @@ use crate::cells::atomic::AtomicOp;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply};
 use crate::l1::bypass::contention::Warps;
-use crate::replacement::priority::EvictionPriority;
+use crate::replacement::priority::{EvictionHints, HintShape};
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::Issue;
@@ -43,16 +43,16 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 pub(in crate::sm) struct AddressUnit {
     /// True if a load of 16 bytes per lane is sent as one access instead of two.
     is_wide: bool,
-    /// True if accesses carry the eviction priority of their instruction.
-    has_hints: bool,
+    /// Eviction priorities that accesses carry.
+    carries: HintShape,
     valid: bool,
     /// True if a beat of a texture fetch awaits its reply.
     waiting: bool,
     kind: AccessKind,
     space: MemorySpace,
     uncached: bool,
-    /// Eviction priority of the lines of a load.
-    priority: EvictionPriority,
+    /// Eviction priorities of the lines of a load or a store.
+    hints: EvictionHints,
     warp: u8,
     /// Half of a 64-lane warp: 0 or 1.
     half: u8,
@@ -92,13 +92,13 @@ impl AddressUnit {
     pub fn new() -> Self {
         Self {
             is_wide: false,
-            has_hints: false,
+            carries: HintShape::NONE,
             valid: false,
             waiting: false,
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
-            priority: EvictionPriority::Normal,
+            hints: EvictionHints::default(),
             warp: 0,
             half: 0,
             pc: 0,
@@ -117,9 +117,9 @@ impl AddressUnit {
         self.is_wide = true;
     }
 
-    /// Makes accesses carry the eviction priority of their instruction.
-    pub fn send_hints(&mut self) {
-        self.has_hints = true;
+    /// Makes accesses carry the given eviction priorities of their instruction.
+    pub fn send_hints(&mut self, hints: HintShape) {
+        self.carries = hints;
     }
 
     /// True while an instruction occupies the unit, so that no other instruction can enter.
@@ -156,9 +156,8 @@ impl AddressUnit {
             self.size_log2 = bytes.trailing_zeros() as u8;
         }
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
-        if self.has_hints {
-            let is_load = self.kind == AccessKind::Load;
-            self.priority = if is_load { EvictionPriority::of(mem.cache) } else { EvictionPriority::Normal };
+        if self.carries != HintShape::NONE {
+            self.hints = EvictionHints::of(mem).in_shape(self.carries);
         }
         self.clear_idle_lanes();
         if let Some(fill) = data {
@@ -174,7 +173,7 @@ impl AddressUnit {
         self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
         self.kind = if returns { AccessKind::Atomic } else { AccessKind::Reduce };
         self.uncached = true;
-        self.priority = EvictionPriority::Normal;
+        self.hints = EvictionHints::default();
         self.atomic = op;
         self.address = *address;
         self.clear_idle_lanes();
@@ -192,7 +191,7 @@ impl AddressUnit {
         self.begin(of(issue), bytes, BEAT_BYTES);
         (self.kind, self.space) = (AccessKind::Load, MemorySpace::Texture);
         self.uncached = false;
-        self.priority = EvictionPriority::Normal;
+        self.hints = EvictionHints::default();
         self.address = *address;
         self.clear_idle_lanes();
         self.beats.value()
@@ -202,7 +201,7 @@ impl AddressUnit {
     /// `base` of device memory.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
-        self.priority = EvictionPriority::Normal;
+        self.hints = EvictionHints::default();
         self.size_log2 = self.size_log2.min(BEAT_BYTES.ilog2() as u8);
         for address in &mut self.address {
             *address += base;
@@ -268,7 +267,7 @@ impl AddressUnit {
                 kind,
                 space,
                 uncached,
-                priority,
+                hints,
                 resident: warps,
                 warp,
                 half,
@@ -284,7 +283,7 @@ impl AddressUnit {
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
-            *priority = self.priority;
+            *hints = self.hints;
             *warps = Warps::new(resident);
             (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
             *beat = u2::new(self.beat.value());
@@ -325,13 +324,13 @@ impl AddressUnit {
     pub fn describe(&self, halves: u32, to: &mut dyn Describe) {
         let Self {
             is_wide,
-            has_hints,
+            carries,
             valid,
             waiting,
             kind,
             space,
             uncached,
-            priority,
+            hints,
             warp,
             half,
             pc,
@@ -348,9 +347,7 @@ impl AddressUnit {
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
-        if *has_hints {
-            to.state("priority", *priority);
-        }
+        hints.fields(carries, to);
         to.sized("warp", u64::from(*warp), 6);
         if halves > 1 {
             to.flag("half", *half != 0);

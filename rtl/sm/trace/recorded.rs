@@ -273,7 +273,16 @@ fn access(opcode: &Opcode, space: Space) -> MemOp {
         16 => (Type::B64, 2),
         _ => (Type::B32, 1),
     };
-    MemOp { space, ty, lanes, cache: opcode.cache_operator(), volatile: false, base: None, offset: 0 }
+    MemOp {
+        space,
+        ty,
+        lanes,
+        cache: opcode.cache_operator(),
+        l2_priority: None,
+        volatile: false,
+        base: None,
+        offset: 0,
+    }
 }
 
 #[cfg(test)]

@@ -1062,15 +1062,25 @@ fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
             &["l1.mshr_policy.kind=by-requester", "l1.mshr_policy.waiting=0"],
             "l1.mshr_policy.waiting is 0, expected 1 to ",
         ),
+        (
+            &["l1.hints=true", "l1.organisation=decoupled"],
+            "l1.hints is true, expected false with l1.organisation = \"decoupled\"",
+        ),
+        (
+            &["l2.hints=true", "l2.flow.kind=transient"],
+            "l2.hints is true, expected false with flow.kind = \"transient\"; ",
+        ),
+        (
+            &["l2.hints=true", "tracker.scheme=corrected"],
+            "tracker.scheme is not off, expected off with l2.hints = true",
+        ),
     ] {
         let lines = refused_on("fermi", sets);
         assert!(lines.iter().any(|line| line.contains(message)), "{sets:?}: {lines:?}");
     }
-    let hints = refused_on("fermi", &["l1.hints=true", "l1.organisation=decoupled"]);
-    let message = "l1.hints is true, expected false with l1.organisation = \"decoupled\"";
-    assert!(hints.iter().any(|line| line.contains(message)), "{hints:?}");
     let all = [
         "l1.hints=true",
+        "l2.hints=true",
         "l1.mshr_policy.kind=by-age",
         "l2.mshr_policy.kind=by-requester",
         "l2.partition.kind=by-requester",

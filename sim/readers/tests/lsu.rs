@@ -12,6 +12,7 @@ use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
+use rtl::replacement::priority::HintShape;
 use waves::scope::Glob;
 use waves::view::View;
 
@@ -43,9 +44,16 @@ impl Bench {
     fn new() -> Self {
         let l1 = L1Config { sets: 4, ways: 2, mshr_entries: 4, mshr_merges: 2, miss_queue: 4, ..preset("fermi").l1 };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
-        let access =
-            AccessShape { addr_bits: 32, pc_bits: 16, halves: 1, counts_warps: false, wide: false, hints: false };
-        let packet = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+        let access = AccessShape {
+            addr_bits: 32,
+            pc_bits: 16,
+            halves: 1,
+            counts_warps: false,
+            wide: false,
+            hints: HintShape::NONE,
+        };
+        let packet =
+            PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
         let place = LsuPlace {
             path: "sm0.l1".to_owned(),
             sm: 0,

@@ -15,6 +15,7 @@ use rtl::kernel::{Describe, Edge, Field, Fields, FieldsExt, Payload};
 use rtl::l1::coalescer::LineShape;
 use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
 use rtl::noc::packet::TICKET_BITS;
+use rtl::replacement::priority::{EvictionPriority, HintShape};
 
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
@@ -74,7 +75,7 @@ impl Unit {
             line_bytes,
             pc_bits: 0,
             judged: false,
-            hints: false,
+            hints: HintShape::NONE,
             sectored: false,
             data_beside: false,
         };
@@ -98,6 +99,7 @@ impl Unit {
             line: self.line(),
             ticket: self.random.below(1 << TICKET_BITS),
             sectors: 0,
+            priority: EvictionPriority::Normal,
             atomic: AtomicOp::default(),
             byte_mask: byte_mask & (u128::MAX >> (128 - self.shape.line_bytes)),
             data,

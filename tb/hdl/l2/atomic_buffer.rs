@@ -89,8 +89,14 @@ impl Unit {
         for (set, way) in (0..sets).flat_map(|set| (0..ways).map(move |way| (set, way))) {
             memory.poke(set, way, |line: &mut LineData| *line = random_line(line_bytes, &mut random));
         }
-        let reply =
-            PacketShape { tracked: false, line_bits: 1, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
+        let reply = PacketShape {
+            tracked: false,
+            hints: false,
+            line_bits: 1,
+            line_bytes: LINE_BYTES as u32,
+            sm_bits: 1,
+            partition_bits: 1,
+        };
         Self {
             shape,
             dut: AtomicBuffer::new(shape),

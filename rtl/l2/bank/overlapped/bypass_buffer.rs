@@ -23,6 +23,7 @@ use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::{Request, RequestKind};
+use crate::replacement::Source;
 
 /// Bypass policy of an L2 bank, and the buffer for the lines of misses that bypass the bank.
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,12 +118,12 @@ impl Overlapped {
     /// if `place` is `None`.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
+        let &Request { sm, id, priority, .. } = oldest(&self.core.looking);
         let old = self.core.tags.row(set)[way as usize];
         if old.state == LineState::TagOnly && old.tag == tag {
-            return self.core.touch(at, set, way);
+            return self.core.touch(at, (set, way), priority);
         }
-        let &Request { sm, id, .. } = oldest(&self.core.looking);
-        self.core.insert(at, (set, way), local, sm);
+        self.core.insert(at, (set, way), Source { priority, ..Source::of_line(local) }, sm);
         self.evict(at, (set, way), old, id);
         self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
     }

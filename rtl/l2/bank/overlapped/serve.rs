@@ -10,6 +10,7 @@ use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
+use crate::replacement::Source;
 
 impl Overlapped {
     /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or
@@ -111,7 +112,8 @@ impl Overlapped {
             state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
             state => self.hit(at, (set, way), state, can_write)?,
         }
-        self.core.touch(at, set, way);
+        let priority = oldest(&self.core.looking).priority;
+        self.core.touch(at, (set, way), priority);
         Ok(())
     }
 
@@ -199,7 +201,7 @@ impl Overlapped {
         let Match { local, set, tag, way: known } = matched;
         let core = &self.core;
         let request = oldest(&core.looking);
-        let (kind, id, sm) = (request.kind, request.id, request.sm);
+        let &Request { kind, id, sm, priority, .. } = request;
         let kept = self.state_without_fetch(request);
         let way = known.or_else(|| core.victim(set, sm)).ok_or(Stall::LineAlloc)?;
         let entry = core.mshr.free();
@@ -219,7 +221,7 @@ impl Overlapped {
         core.room_for_ack(request)?;
 
         if known.is_none() {
-            self.core.insert(at, (set, way), local, sm);
+            self.core.insert(at, (set, way), Source { priority, ..Source::of_line(local) }, sm);
         }
         self.evict(at, (set, way), victim, id);
         let tag = Tag { tag, state: kept.unwrap_or(LineState::Reserved) };

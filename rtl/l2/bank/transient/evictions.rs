@@ -225,7 +225,14 @@ mod tests {
     #[test]
     fn what_one_channel_is_asked_for_waits_for_no_other() {
         let place = BankPlace {
-            packets: PacketShape { line_bits: 26, line_bytes: 64, sm_bits: 4, partition_bits: 1, tracked: false },
+            packets: PacketShape {
+                line_bits: 26,
+                line_bytes: 64,
+                sm_bits: 4,
+                partition_bits: 1,
+                tracked: false,
+                hints: false,
+            },
             interleave: Interleave::new(2, 256, 64),
             partition: 0,
             channels: Interleave::new(2, 256, 32),

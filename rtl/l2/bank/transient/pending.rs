@@ -229,7 +229,7 @@ mod tests {
             4,
             10,
             6,
-            PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 },
+            PacketShape { tracked: false, hints: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 },
         );
         for (ticket, &set) in (0..).zip(sets) {
             queue.push(&Request { ticket, line: 100 + ticket, ..Request::default() }, set, ticket);

@@ -14,6 +14,7 @@ use super::{Transient, spot_of};
 use crate::cells::fifo::Fifo;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
+use crate::replacement::priority::EvictionPriority;
 
 /// Location in which a lookup found the line of a request.
 enum LineLocation {
@@ -161,7 +162,7 @@ impl Transient {
         core.mshr.merge(at, (entry, core.whole), request);
         let MshrEntry { set, way, .. } = core.mshr.entry(entry);
         if way < core.config.ways {
-            core.touch(at, set, way);
+            core.touch(at, (set, way), EvictionPriority::Normal);
         }
         Ok(true)
     }
@@ -186,7 +187,7 @@ impl Transient {
             if kind.writes() && core.tags.row(set)[way as usize].state == LineState::Valid {
                 core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
             }
-            core.touch(at, set, way);
+            core.touch(at, (set, way), EvictionPriority::Normal);
         }
         core.stats.count(kind, LookupResult::Here);
         Ok(true)
@@ -236,7 +237,7 @@ impl Transient {
             self.enqueue_job(Job { write: false, who: entry as u16, id, missed });
         } else {
             self.start_eviction(at, entry, id, missed);
-            self.core.touch(at, set, way);
+            self.core.touch(at, (set, way), EvictionPriority::Normal);
         }
         Ok(true)
     }

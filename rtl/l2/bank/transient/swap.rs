@@ -16,6 +16,7 @@ use super::evict::replace;
 use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt, bits_for};
+use crate::replacement::priority::EvictionPriority;
 
 /// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ impl Transient {
         let state = if wr_pend { LineState::Modified } else { LineState::Valid };
         let core = &mut self.core;
         core.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
-        core.touch(at, set, way);
+        core.touch(at, (set, way), EvictionPriority::Normal);
         core.stats.frc.swaps += 1;
         core.stats.evictions += u64::from(old.state.is_here());
         self.step_out(at, self.core.config.mshr_entries + entry);
