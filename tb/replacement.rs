@@ -117,9 +117,9 @@ mod tests {
                 golden.on_hit(line);
                 continue;
             }
-            let may_go = |way: u32| row[way as usize].is_some_and(|other| !in_flight.contains(&other));
+            let is_evictable = |way: u32| row[way as usize].is_some_and(|other| !in_flight.contains(&other));
             let empty = row.iter().position(Option::is_none).map(|way| way as u32);
-            let victim = empty.or_else(|| order.victim(set, ways, may_go));
+            let victim = empty.or_else(|| order.victim(set, ways, is_evictable));
             let expected = golden.insert(line, |other| !in_flight.contains(&other));
             let Some(way) = victim else {
                 assert_eq!(expected, Err(NoVictim), "{config:?}");
@@ -128,8 +128,8 @@ mod tests {
             };
             let old = row[way as usize];
             assert_eq!(expected, Ok(old), "cycle {cycle}, set {set}, {ways} ways, {config:?}");
-            let newcomer = InsertedLine { set, way, evicts: old.is_some(), source: Source::of_line(line) };
-            order.on_insert(&at, &newcomer, may_go);
+            let inserted = InsertedLine { set, way, evicts: old.is_some(), source: Source::of_line(line) };
+            order.on_insert(&at, &inserted, is_evictable);
             row[way as usize] = Some(line);
             evictions += u32::from(old.is_some());
             if random.percent(40) {

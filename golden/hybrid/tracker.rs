@@ -72,8 +72,8 @@ impl Tracker {
     pub fn add(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.entries.get_mut(&line) else {
             // Every line of the set may be evicted, so the insertion cannot fail.
-            if let Ok(Some(gone)) = self.sets.insert(line, |_| true) {
-                self.entries.remove(&gone);
+            if let Ok(Some(evicted)) = self.sets.insert(line, |_| true) {
+                self.entries.remove(&evicted);
             }
             self.entries.insert(line, Entry { sharers: BTreeSet::from([sharer]), turn: 0 });
             return;

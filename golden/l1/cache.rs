@@ -97,7 +97,7 @@ struct CacheLine {
 
 impl CacheLine {
     /// Creates a tag-only line.
-    fn hollow(line: u64) -> Self {
+    fn tag_only(line: u64) -> Self {
         Self { line, parts: BTreeMap::new(), modified: false, unused: false, eviction: Eviction::Normal }
     }
 
@@ -528,13 +528,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
                 let (_, absent) = self.missing_sectors(&load);
-                let (gone, _) = self.place_for(load.line);
+                let (replaced, _) = self.place_for(load.line);
                 self.wait(&load, waiter);
                 if self.has_parts(load.line) {
                     self.touch(load.line, Some(&load))
                 } else {
-                    self.keep_evicted(load.line, gone);
-                    self.place(&load, gone)
+                    self.keep_evicted(load.line, replaced);
+                    self.place(&load, replaced)
                 }
                 self.set_parts(load.line, absent, Some(SectorState::OnWay { doomed: false }));
                 self.notify_access(&load, true, false);
@@ -612,8 +612,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Returns `(victim, fails)` for a miss of `line`. `victim` is the line with data that the miss would
     /// evict, if any. `fails` is true if the miss needs a way but no line may be evicted.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
-        let (gone, none) = self.place_for(line);
-        let victim = gone.filter(|gone| self.has_parts(*gone));
+        let (replaced, none) = self.place_for(line);
+        let victim = replaced.filter(|replaced| self.has_parts(*replaced));
         (victim.map(|line| Victim { line, modified: self.find_line(line).is_some_and(|held| held.modified) }), none)
     }
 
@@ -632,15 +632,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         if set.len() < self.config.ways && !self.filter.as_ref().is_some_and(is_short) {
             return (None, false);
         }
-        let may_go = |is_free: &dyn Fn(u64) -> bool| {
+        let select_victim = |is_free: &dyn Fn(u64) -> bool| {
             let free = || set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
             let first = free().map(|held| held.eviction).min();
-            let mut first_to_go = free().filter(|held| Some(held.eviction) == first).map(|held| held.line);
-            self.replacement.victim(&mut first_to_go)
+            let mut candidates = free().filter(|held| Some(held.eviction) == first).map(|held| held.line);
+            self.replacement.victim(&mut candidates)
         };
         // If all lines that may be evicted are protected, one of them is evicted nevertheless. Only a local
         // load reaches this case, since a global load bypasses.
-        let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
+        let victim = select_victim(&|other| !self.protects(other)).or_else(|| select_victim(&|_| true));
         (victim, victim.is_none())
     }
 
@@ -673,9 +673,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     /// Allocates a line for a prefetch, and marks the prefetched sectors as in flight.
     fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
-        let (gone, _) = self.place_for(line);
-        self.keep_evicted(line, gone);
-        self.place(&Load::of(line), gone);
+        let (replaced, _) = self.place_for(line);
+        self.keep_evicted(line, replaced);
+        self.place(&Load::of(line), replaced);
         self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
         self.mshr.prefetch(line, parts);
         self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, parts.0), None));
@@ -687,10 +687,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Updates the victim cache after a miss or a prefetch of `line`. The evicted line `gone`, if any, moves
+    /// Updates the victim cache after a miss or a prefetch of `line`. The evicted line `replaced`, if any, moves
     /// to the victim cache if it is clean. An incomplete copy of `line` in the victim cache is dropped.
-    fn keep_evicted(&mut self, line: u64, gone: Option<u64>) {
-        let evicted = self.clean_parts(gone);
+    fn keep_evicted(&mut self, line: u64, replaced: Option<u64>) {
+        let evicted = self.clean_parts(replaced);
         if let Some(victims) = &mut self.victims {
             victims.remove(line);
             evicted.into_iter().for_each(|(line, parts)| victims.evict(line, parts));
@@ -701,16 +701,16 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// moves to the victim cache.
     fn swap_victim(&mut self, load: &Load) {
         let line = load.line;
-        let (gone, _) = self.place_for(line);
-        let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));
+        let (replaced, _) = self.place_for(line);
+        let (evicted, parts) = (self.clean_parts(replaced), self.kept_parts(line));
         self.victims.iter_mut().for_each(|victims| victims.swap(line, evicted));
-        self.place(load, gone);
+        self.place(load, replaced);
         self.set_parts(line, parts.unwrap_or(Sectors(0)), Some(SectorState::Here));
     }
 
-    /// Returns the evicted line `gone` and its present sectors; `None` if the line is modified or tag-only.
-    fn clean_parts(&self, gone: Option<u64>) -> Option<(u64, Sectors)> {
-        let held = self.find_line(gone?).filter(|held| !held.modified && !held.parts.is_empty())?;
+    /// Returns the evicted line `replaced` and its present sectors; `None` if the line is modified or tag-only.
+    fn clean_parts(&self, replaced: Option<u64>) -> Option<(u64, Sectors)> {
+        let held = self.find_line(replaced?).filter(|held| !held.modified && !held.parts.is_empty())?;
         Some((held.line, held.here(Sectors(u8::MAX))))
     }
 
@@ -742,11 +742,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
-            let may_go = |held: &CacheLine| matches!(held.status(), Status::Valid | Status::TagOnly);
-            let Some(place) = self.sets[set].iter().position(may_go) else { return };
+            let is_evictable = |held: &CacheLine| matches!(held.status(), Status::Valid | Status::TagOnly);
+            let Some(place) = self.sets[set].iter().position(is_evictable) else { return };
             self.sets[set].remove(place);
         }
-        self.sets[set].push(CacheLine::hollow(line));
+        self.sets[set].push(CacheLine::tag_only(line));
     }
 
     /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
@@ -770,13 +770,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         if let Some(filter) = &mut self.filter {
             filter.on_allocate(number, line, victim, |other| standing(set, other));
         }
-        let gone = set.iter().find(|held| Some(held.line) == victim).map(|held| held.eviction);
+        let replaced = set.iter().find(|held| Some(held.line) == victim).map(|held| held.eviction);
         set.retain(|held| Some(held.line) != victim);
-        let could_go =
-            |held: &CacheLine| held.status() != Status::Reserved && gone.is_none_or(|gone| gone == held.eviction);
+        let could_go = |held: &CacheLine| {
+            held.status() != Status::Reserved && replaced.is_none_or(|replaced| replaced == held.eviction)
+        };
         let stay: Vec<_> = set.iter().map(|held| (held.line, could_go(held))).collect();
         self.replacement.on_insert(InsertedLine { line, pc, set: number, first_way: 0 }, victim, &stay);
-        set.push(CacheLine { eviction, ..CacheLine::hollow(line) });
+        set.push(CacheLine { eviction, ..CacheLine::tag_only(line) });
     }
 
     /// Records in the decoupled filter that a load bypassed because of the filter or a scheme. If the filter
@@ -913,8 +914,8 @@ impl<W: Waits + Debug + PartialEq> Contents for Cache<W> {
 
     fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>> {
         let held = &self.sets[set];
-        let may_go = held.iter().filter(|held| held.status() != Status::Reserved);
-        (held.len() == self.config.ways).then(|| may_go.map(|held| held.line).collect())
+        let candidates = held.iter().filter(|held| held.status() != Status::Reserved);
+        (held.len() == self.config.ways).then(|| candidates.map(|held| held.line).collect())
     }
 
     fn refusals(&self, load: &Load) -> Fails {

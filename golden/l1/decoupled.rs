@@ -174,10 +174,10 @@ impl Filter {
         known.map_or(self.config.first, |(_, count)| (count + 1).min(MAX_COUNT))
     }
 
-    /// Returns the line with the lowest reuse count among those that satisfy `may_go`. Among equal counts,
+    /// Returns the line with the lowest reuse count among those that satisfy `is_evictable`. Among equal counts,
     /// returns the least recently used line.
-    fn least(&self, set: usize, may_go: impl Fn(u64) -> bool) -> Option<u64> {
-        let known = self.sets[set].iter().filter(|(line, _)| may_go(*line));
+    fn least(&self, set: usize, is_evictable: impl Fn(u64) -> bool) -> Option<u64> {
+        let known = self.sets[set].iter().filter(|(line, _)| is_evictable(*line));
         known.min_by_key(|(_, count)| *count).map(|(line, _)| *line)
     }
 

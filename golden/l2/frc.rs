@@ -335,8 +335,8 @@ mod tests {
         bank.fill(0xb);
         assert!(bank.swap(0xb));
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
-        let gone = EvictedLine { line: 0xa, recalled: vec![0], written: None };
-        assert_eq!(bank.finish_eviction(0xa), Some(gone));
+        let evicted = EvictedLine { line: 0xa, recalled: vec![0], written: None };
+        assert_eq!(bank.finish_eviction(0xa), Some(evicted));
         assert_eq!(bank.access(0xd, 0, Access::Read(0)), Outcome::Fetched);
     }
 

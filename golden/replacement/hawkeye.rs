@@ -112,9 +112,9 @@ impl Hawkeye {
         *score = (*score + if is_kept { 1 } else { -1 }).clamp(0, 7);
     }
 
-    /// Learns from a use of a line, and records this use. `gone` is the line that the cache evicts to make
+    /// Learns from a use of a line, and records this use. `evicted` is the line that the cache evicts to make
     /// room. Returns true if the used line is predicted to be cache-friendly.
-    fn learn(&mut self, line: u64, pc: u32, set: usize, gone: Option<Held>) -> bool {
+    fn learn(&mut self, line: u64, pc: u32, set: usize, evicted: Option<Held>) -> bool {
         let signature = match self.keys.signature {
             Signature::Pc => folded(u64::from(pc), self.keys.bits),
             Signature::Region => folded(line / 128, self.keys.bits),
@@ -126,8 +126,8 @@ impl Hawkeye {
             if let Some((last, is_kept)) = reuse {
                 self.add(last, is_kept);
             }
-            if let Some(gone) = gone.filter(|gone| gone.value < AVERSE) {
-                self.add(gone.signature, false);
+            if let Some(evicted) = evicted.filter(|evicted| evicted.value < AVERSE) {
+                self.add(evicted.signature, false);
             }
         }
         let is_friendly = self.scores.get(&signature).is_none_or(|score| *score >= 4);
@@ -147,11 +147,11 @@ impl Replacement for Hawkeye {
         }
     }
 
-    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        let InsertedLine { line, pc, set, first_way } = newcomer;
-        let gone = victim.and_then(|victim| self.lines.remove(&victim));
+    fn on_insert(&mut self, inserted: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        let InsertedLine { line, pc, set, first_way } = inserted;
+        let evicted = victim.and_then(|victim| self.lines.remove(&victim));
         self.places.on_insert((line, first_way), victim, stay);
-        if self.learn(line, pc, set, gone) {
+        if self.learn(line, pc, set, evicted) {
             for (other, _) in stay {
                 if let Some(held) = self.lines.get_mut(other).filter(|held| held.value < AVERSE) {
                     held.value = (held.value + 1).min(AVERSE - 1);

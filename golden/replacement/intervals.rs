@@ -68,22 +68,22 @@ impl<S: Insertion> Replacement for Intervals<S> {
         }
     }
 
-    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        let gone = victim.and_then(|victim| self.lines.remove(&victim));
-        if let Some(gone) = gone {
+    fn on_insert(&mut self, inserted: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        let evicted = victim.and_then(|victim| self.lines.remove(&victim));
+        if let Some(evicted) = evicted {
             for (line, _) in stay.iter().filter(|(_, could)| *could) {
                 if let Some(memory) = self.lines.get_mut(line) {
-                    memory.interval += FAR - gone.interval;
+                    memory.interval += FAR - evicted.interval;
                 }
             }
-            if !gone.reused {
-                self.start.on_dead_eviction(gone.source);
+            if !evicted.reused {
+                self.start.on_dead_eviction(evicted.source);
             }
         }
-        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
-        let source = self.start.source(newcomer);
-        let interval = self.start.first(newcomer.set, source);
-        self.lines.insert(newcomer.line, Memory { interval, source, reused: false });
+        self.places.on_insert((inserted.line, inserted.first_way), victim, stay);
+        let source = self.start.source(inserted);
+        let interval = self.start.first(inserted.set, source);
+        self.lines.insert(inserted.line, Memory { interval, source, reused: false });
     }
 
     fn on_invalidate(&mut self, line: u64) {

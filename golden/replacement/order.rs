@@ -92,13 +92,13 @@ impl LineSets {
         self.policy.forget_lines();
     }
 
-    /// Inserts a line. If its set was full, returns the line that it replaces. Only a line for which `may_go`
+    /// Inserts a line. If its set was full, returns the line that it replaces. Only a line for which `is_evictable`
     /// returns true may be replaced.
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the set is full and none of its lines may be replaced.
-    pub fn insert(&mut self, line: u64, may_go: impl Fn(u64) -> bool) -> Result<Option<u64>, NoVictim> {
-        self.insert_by(0, line, may_go)
+    pub fn insert(&mut self, line: u64, is_evictable: impl Fn(u64) -> bool) -> Result<Option<u64>, NoVictim> {
+        self.insert_by(0, line, is_evictable)
     }
 
     /// Inserts a line for a requester. In a partitioned set, [`Owners::replaceable`] says whether the line
@@ -114,7 +114,7 @@ impl LineSets {
         &mut self,
         requester: usize,
         line: u64,
-        may_go: impl Fn(u64) -> bool,
+        is_evictable: impl Fn(u64) -> bool,
     ) -> Result<Option<u64>, NoVictim> {
         let number = self.index.set_of_line(line);
         let set = &mut self.sets[number];
@@ -122,19 +122,19 @@ impl LineSets {
         let replaceable = owners.map(|owners| owners.replaceable(requester, set, self.ways));
         let has_room = replaceable.as_ref().map_or(set.len() < self.ways, |(has_room, _)| *has_room);
         let is_replaceable = |other| replaceable.as_ref().is_none_or(|(_, lines)| lines.contains(&other));
-        let may_go = |other| is_replaceable(other) && may_go(other);
+        let is_evictable = |other| is_replaceable(other) && is_evictable(other);
         let eviction = |other| self.hints.get(&other).copied().unwrap_or_default();
         let first =
-            if has_room { None } else { set.iter().copied().filter(|&other| may_go(other)).map(eviction).min() };
-        let may_go = |other| may_go(other) && first.is_none_or(|first| eviction(other) == first);
+            if has_room { None } else { set.iter().copied().filter(|&other| is_evictable(other)).map(eviction).min() };
+        let is_evictable = |other| is_evictable(other) && first.is_none_or(|first| eviction(other) == first);
         let first_way = owners.map_or(0, |owners| owners.first_way(requester));
         let victim = if has_room {
             None
         } else {
-            Some(self.policy.victim(&mut set.iter().copied().filter(|other| may_go(*other))).ok_or(NoVictim)?)
+            Some(self.policy.victim(&mut set.iter().copied().filter(|other| is_evictable(*other))).ok_or(NoVictim)?)
         };
         set.retain(|other| Some(*other) != victim);
-        let stay: Vec<_> = set.iter().map(|&other| (other, may_go(other))).collect();
+        let stay: Vec<_> = set.iter().map(|&other| (other, is_evictable(other))).collect();
         self.policy.on_insert(InsertedLine { line, pc: 0, set: number, first_way }, victim, &stay);
         set.push(line);
         victim.and_then(|victim| self.hints.remove(&victim));

@@ -13,9 +13,9 @@ impl WayMap {
     /// Assigns a way to an inserted line: the way of `victim` or, without a victim, the lowest free way from
     /// `first` on. `stay` lists the other lines of the set, which occupy their ways.
     pub fn on_insert(&mut self, (line, first): (u64, usize), victim: Option<u64>, stay: &[(u64, bool)]) {
-        let gone = victim.and_then(|victim| self.0.remove(&victim));
+        let evicted = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));
-        let place = gone.unwrap_or_else(|| (first..).find(|place| !taken(place)).unwrap_or(first));
+        let place = evicted.unwrap_or_else(|| (first..).find(|place| !taken(place)).unwrap_or(first));
         self.0.insert(line, place);
     }
 

@@ -58,11 +58,11 @@ impl Replacement for Draws {
         })
     }
 
-    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
-        self.set_of.insert(newcomer.line, newcomer.set);
+    fn on_insert(&mut self, inserted: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        self.places.on_insert((inserted.line, inserted.first_way), victim, stay);
+        self.set_of.insert(inserted.line, inserted.set);
         let next = self.draw();
-        self.next.insert(newcomer.set, next);
+        self.next.insert(inserted.set, next);
     }
 
     fn on_invalidate(&mut self, line: u64) {

@@ -43,10 +43,10 @@ struct Ship {
 }
 
 impl Insertion for Ship {
-    fn source(&self, newcomer: InsertedLine) -> u64 {
+    fn source(&self, inserted: InsertedLine) -> u64 {
         let value = match self.keys.signature {
-            Signature::Pc => u64::from(newcomer.pc),
-            Signature::Region => newcomer.line / 128,
+            Signature::Pc => u64::from(inserted.pc),
+            Signature::Region => inserted.line / 128,
         };
         let (mut folded, mut rest) = (0, value);
         while rest > 0 {

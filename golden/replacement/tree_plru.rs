@@ -70,10 +70,10 @@ impl Replacement for Halves {
         }
     }
 
-    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
-        self.set_of.insert(newcomer.line, newcomer.set);
-        self.on_hit(newcomer.line, newcomer.pc);
+    fn on_insert(&mut self, inserted: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        self.places.on_insert((inserted.line, inserted.first_way), victim, stay);
+        self.set_of.insert(inserted.line, inserted.set);
+        self.on_hit(inserted.line, inserted.pc);
     }
 
     fn on_invalidate(&mut self, line: u64) {

@@ -130,9 +130,9 @@ impl Icache {
         self.came = Some(line);
         let ways = self.config.ways;
         let uses = self.sets.entry(self.set_of(line)).or_default();
-        let gone = (uses.len() == ways).then(|| uses.remove(0));
+        let evicted = (uses.len() == ways).then(|| uses.remove(0));
         uses.push(line);
-        Ok(gone)
+        Ok(evicted)
     }
 
     /// True if no warp waits for a line, as required at the end of a kernel.
@@ -184,12 +184,12 @@ mod tests {
         let mut cache = cache(2, 1);
         let mut bring = |line: u64| {
             assert_eq!(cache.fetch(0, line * 128), Ok(FetchResult::Miss));
-            let gone = cache.fill(line);
+            let evicted = cache.fill(line);
             assert_eq!(cache.fetch(0, line * 128), Ok(FetchResult::Served));
             if line == 4 {
                 assert_eq!(cache.fetch(0, 2 * 128), Ok(FetchResult::Hit));
             }
-            gone
+            evicted
         };
         assert_eq!([2, 4, 6, 2 + 1].map(&mut bring), [Ok(None), Ok(None), Ok(Some(4)), Ok(None)]);
     }

@@ -59,11 +59,11 @@ impl Recency {
         Self::Bytes(places)
     }
 
-    /// Returns the least recently used (LRU) way of a set of `ways` ways. Only ways for which `may_go`
+    /// Returns the least recently used (LRU) way of a set of `ways` ways. Only ways for which `is_evictable`
     /// returns true are eligible.
     #[must_use]
-    pub fn victim(self, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
-        (0..ways).rev().map(|place| self.way_at(place)).find(|&way| may_go(way))
+    pub fn victim(self, ways: u32, is_evictable: impl Fn(u32) -> bool) -> Option<u32> {
+        (0..ways).rev().map(|place| self.way_at(place)).find(|&way| is_evictable(way))
     }
 
     /// Returns the way at position `place`, where position 0 is the most recently used way.

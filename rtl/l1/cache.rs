@@ -479,8 +479,8 @@ impl Cache {
                 let queue_full = queue.room() < needed;
                 match (victim, entry) {
                     (Some(victim), Some(entry)) if !queue_full && !self.refuses_miss(request) => {
-                        let gone = self.allocate(at, (set, victim), entry, request, queue);
-                        (Outcome::Miss(gone), Some(victim.way))
+                        let evicted = self.allocate(at, (set, victim), entry, request, queue);
+                        (Outcome::Miss(evicted), Some(victim.way))
                     }
                     _ => (self.refuse(request, victim.is_none(), entry.is_none(), queue_full), None),
                 }
@@ -510,20 +510,20 @@ impl Cache {
             self.keep_victim(at, (set, victim), line);
         }
         if self.notifies
-            && let Some((gone, false)) = old
+            && let Some((evicted, false)) = old
         {
             queue.push_with(|entry| {
                 entry.kind = MissKind::Notice;
                 entry.id = id;
-                entry.line = gone;
+                entry.line = evicted;
                 entry.priority = EvictionPriority::Normal;
                 (entry.ticket, entry.sectors, entry.byte_mask) = (0, self.all_sectors, 0);
             });
         }
         self.stats.evictions += u64::from(victim.holds);
         if let Some(losses) = &mut self.losses {
-            let gone = old.map(|(line, _)| line);
-            self.lost = losses.on_miss(at.edge(), (set, victim.way), gone, (warp, line));
+            let evicted = old.map(|(line, _)| line);
+            self.lost = losses.on_miss(at.edge(), (set, victim.way), evicted, (warp, line));
         }
         self.tags.claim(at, set, victim, request.source());
         if let Some(store) = &mut self.sectors {

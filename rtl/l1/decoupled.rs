@@ -292,14 +292,14 @@ impl Decoupled {
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
-        let newcomer = InsertedLine { set, way, evicts: holds, source };
+        let inserted = InsertedLine { set, way, evicts: holds, source };
         let Self { lines, tags, replacement, .. } = self;
         lines.update_row(at, set, |row| {
             let tags = tags.row(set);
-            let might_have_gone = |other: usize, _: &Line| {
+            let was_eligible = |other: usize, _: &Line| {
                 tags.iter().any(|tag| tag.status.is_evictable() && usize::from(tag.pos) == other)
             };
-            replacement.on_insert(at, &newcomer, row, might_have_gone);
+            replacement.on_insert(at, &inserted, row, was_eligible);
             row[way as usize].inv_on_fill = false;
         });
         let (tag, emptied) = (source.line >> self.index.bits(), self.without_place());
@@ -549,10 +549,10 @@ impl Decoupled {
         self.least(row, |status| status == Status::Candidate)
     }
 
-    fn least(&self, row: &[Tag], may_go: impl Fn(Status) -> bool) -> Option<usize> {
+    fn least(&self, row: &[Tag], is_evictable: impl Fn(Status) -> bool) -> Option<usize> {
         let empty = row.iter().position(|tag| tag.status == Status::Empty);
         let rank = |way: &usize| (row[*way].rc, u16::MAX - row[*way].tlru);
-        empty.or_else(|| (0..row.len()).filter(|&way| may_go(row[way].status)).min_by_key(rank))
+        empty.or_else(|| (0..row.len()).filter(|&way| is_evictable(row[way].status)).min_by_key(rank))
     }
 
     #[cold]

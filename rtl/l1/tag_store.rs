@@ -39,8 +39,8 @@ impl TagStore {
         let (place, policy) = (l1.place(path), &l1.replacement);
         match l1.organisation {
             Organisation::Plain => {
-                let hollow = l1.bypass.keeps_tags();
-                let policy = (policy, hollow, l1.hints);
+                let tag_only = l1.bypass.keeps_tags();
+                let policy = (policy, tag_only, l1.hints);
                 Self::Plain(Tags::new(&place, policy, index, line_bits, (l1.lookups, is_recalled)))
             }
             Organisation::Decoupled => {
@@ -193,9 +193,9 @@ impl TagStore {
         }
     }
 
-    pub(super) fn drop_hollow(&mut self, at: &impl AnyEdge) {
+    pub(super) fn drop_tag_only(&mut self, at: &impl AnyEdge) {
         if let Self::Plain(tags) = self {
-            tags.drop_hollow(at);
+            tags.drop_tag_only(at);
         }
     }
 

@@ -83,7 +83,7 @@ pub struct TagShape {
     /// Name and width of the replacement rank, a field of the tag entry.
     pub rank: RankShape,
     /// True if ways can hold a tag without data (tag-only), which takes one more status bit.
-    pub hollow: bool,
+    pub tag_only: bool,
     /// True if tags store the eviction priority of the last load.
     pub hints: bool,
 }
@@ -102,8 +102,8 @@ impl Payload for TagEntry {
         to.sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
-        if shape.hollow {
-            to.flag("hollow", *status == Status::TagOnly);
+        if shape.tag_only {
+            to.flag("tag_only", *status == Status::TagOnly);
         }
         if shape.hints {
             to.state("priority", *priority);
@@ -171,13 +171,13 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. If `hollow` is true, ways
+    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. If `tag_only` is true, ways
     /// can be tag-only (a tag without data). If `hints` is true, tags store eviction priorities. If
     /// `is_recalled` is true, the array has extra ports for recalls.
     #[must_use]
     pub fn new(
         place: &CacheGeometry<'_>,
-        (policy, hollow, hints): (&ReplacementConfig, bool, bool),
+        (policy, tag_only, hints): (&ReplacementConfig, bool, bool),
         index: IndexUnit,
         line_bits: u32,
         (lookups, is_recalled): (u32, bool),
@@ -192,7 +192,7 @@ impl Tags {
             writes: 1 + lookups + u32::from(is_recalled),
             collide: Collide::New,
         };
-        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow, hints };
+        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), tag_only, hints };
         let replacement = Replacement::new(policy, &CacheGeometry { path: &format!("{path}.tags"), ..*place });
         let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None, lookups };
         tags.clear();
@@ -245,10 +245,10 @@ impl Tags {
     }
 
     /// Returns the victim way for a miss. The candidates are the invalid ways, and the unreserved ways for
-    /// which `may_give` returns true.
+    /// which `is_evictable` returns true.
     #[must_use]
     #[inline(always)]
-    pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
+    pub fn victim_among(&self, set: u32, is_evictable: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
         // The way with the highest selection key is the victim. The upper half of a key is
@@ -261,7 +261,7 @@ impl Tags {
             let claim = match entry.status {
                 Status::Invalid => u64::from(u16::MAX),
                 Status::Reserved => continue,
-                Status::Valid | Status::Modified | Status::TagOnly if !may_give(way) => continue,
+                Status::Valid | Status::Modified | Status::TagOnly if !is_evictable(way) => continue,
                 Status::Valid | Status::Modified | Status::TagOnly => {
                     u64::from(u16::from_le_bytes([entry.rank, entry.priority.code()]))
                 }
@@ -320,11 +320,11 @@ impl Tags {
     fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
-        let newcomer = InsertedLine { set, way, evicts: holds, source };
+        let inserted = InsertedLine { set, way, evicts: holds, source };
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
             let chosen = row[way as usize].priority;
-            replacement.on_insert(at.edge(), &newcomer, row, |_, entry| {
+            replacement.on_insert(at.edge(), &inserted, row, |_, entry| {
                 matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly) && entry.priority == chosen
             });
             let entry = &mut row[way as usize];
@@ -358,7 +358,7 @@ impl Tags {
 
     /// Invalidates all tag-only ways in one cycle. Each way has a clear signal for this, so the operation
     /// uses no port.
-    pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
+    pub fn drop_tag_only(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
             if self.entries.cell_at(cell).status == Status::TagOnly {
@@ -533,15 +533,15 @@ mod tests {
             let now = cycle.next().expect("cycles do not end");
             act(&Edge::new(now, now, &mut wake));
         };
-        let (line, hollow) = (2, 4);
+        let (line, tag_only) = (2, 4);
         let victim = tags.victim(0).expect("no way is reserved");
         let way = victim.way;
         at(&mut |at| tags.claim(at, 0, victim, Source::of_line(line)));
         at(&mut |at| assert!(tags.fill(at, 0, way)));
-        at(&mut |at| assert!(!tags.insert_tag_only(at, 0, hollow), "an invalid way is taken"));
-        assert!(matches!(tags.peek(0, hollow), Probe::TagOnly { .. }));
-        at(&mut |at| tags.drop_hollow(at));
-        assert_eq!(tags.peek(0, hollow), Probe::Absent);
+        at(&mut |at| assert!(!tags.insert_tag_only(at, 0, tag_only), "an invalid way is taken"));
+        assert!(matches!(tags.peek(0, tag_only), Probe::TagOnly { .. }));
+        at(&mut |at| tags.drop_tag_only(at));
+        assert_eq!(tags.peek(0, tag_only), Probe::Absent);
         assert_eq!(tags.peek(0, line), Probe::Present { way, modified: false });
         assert_eq!(tags.victim(0).map(|victim| (victim.way, victim.holds)), Some((1 - way, false)));
     }

@@ -59,7 +59,7 @@ impl LineState {
 impl Encoding for LineState {
     const WIDTH: u32 = 3;
     const NAMES: &'static [&'static str] =
-        &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB", "HOLLOW", "PARTIAL"];
+        &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB", "TAG_ONLY", "PARTIAL"];
     fn code(self) -> u8 {
         self as u8
     }

@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn bip_inserts_every_32nd_line_at_the_front() {
         let mut bench = Bench::new(Bip {}, 1);
-        let newcomer = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
-        let front: Vec<_> = (1..=96).filter(|_| bench.on_insert(newcomer, None, [0, 1, 2, 3])[1] == 0).collect();
+        let inserted = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
+        let front: Vec<_> = (1..=96).filter(|_| bench.on_insert(inserted, None, [0, 1, 2, 3])[1] == 0).collect();
         assert_eq!(front, [32, 64, 96]);
     }
 }

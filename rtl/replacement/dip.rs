@@ -43,8 +43,8 @@ struct DynamicPosition {
 
 #[typetag::serde]
 impl Position for DynamicPosition {
-    fn is_front(&mut self, newcomer: &InsertedLine) -> bool {
-        self.duel.uses_first(newcomer.set) || self.bimodal.is_rare()
+    fn is_front(&mut self, inserted: &InsertedLine) -> bool {
+        self.duel.uses_first(inserted.set) || self.bimodal.is_rare()
     }
 
     fn describe(&self, to: &mut dyn Describe) {
@@ -63,8 +63,8 @@ mod tests {
     fn dip_follows_the_leaders_that_miss_less() {
         let mut bench = Bench::new(Dip {}, 32);
         let mut insert = |set| {
-            let newcomer = InsertedLine { set, way: 1, evicts: true, source: ANY };
-            bench.on_insert(newcomer, None, [0, 1, 2, 3])[1]
+            let inserted = InsertedLine { set, way: 1, evicts: true, source: ANY };
+            bench.on_insert(inserted, None, [0, 1, 2, 3])[1]
         };
         // On a tie of the leader sets, a follower set uses the bimodal policy, which inserts the line at
         // position 3, the least recently used one.

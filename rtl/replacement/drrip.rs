@@ -41,8 +41,8 @@ struct Dynamic {
 
 #[typetag::serde]
 impl Insertion for Dynamic {
-    fn start(&mut self, _at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv {
-        if self.duel.uses_first(newcomer.set) { LONG } else { self.bimodal.insert() }
+    fn start(&mut self, _at: &Edge<'_>, inserted: &InsertedLine) -> Rrpv {
+        if self.duel.uses_first(inserted.set) { LONG } else { self.bimodal.insert() }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -323,8 +323,8 @@ impl Hooks for Hawkeye {
         ranks[place.1 as usize] = if is_friendly { 0 } else { AVERSE.value() };
     }
 
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
-        let &InsertedLine { set, way, evicts, source } = newcomer;
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        let &InsertedLine { set, way, evicts, source } = inserted;
         let evicts_friendly = evicts && ranks[way as usize] < AVERSE.value();
         let is_friendly = self.use_line(at, (set, way), source, evicts_friendly);
         if is_friendly {
@@ -431,8 +431,8 @@ mod tests {
     fn the_eviction_of_a_friendly_line_detrains_the_instruction_that_used_it_last() {
         let mut bench = Bench::new(CONFIG, 1);
         let mut evict = |line, rank| {
-            let newcomer = InsertedLine { set: 0, way: 0, evicts: true, source: from(line, 7) };
-            bench.on_insert(newcomer, None, [rank, 0, 5, 6])
+            let inserted = InsertedLine { set: 0, way: 0, evicts: true, source: from(line, 7) };
+            bench.on_insert(inserted, None, [rank, 0, 5, 6])
         };
         // A friendly line is inserted with rank 0, and the ranks of the other lines rise to at most 6. The
         // evicted lines were averse, so their eviction does not train the predictor.

@@ -40,8 +40,8 @@ mod tests {
     #[test]
     fn lip_inserts_at_the_end_and_moves_hits_to_the_front() {
         let mut bench = Bench::new(Lip {}, 1);
-        let newcomer = InsertedLine { set: 0, way: 2, evicts: true, source: ANY };
-        assert_eq!(bench.on_insert(newcomer, None, [3, 1, 0, 2]), [2, 0, 3, 1]);
+        let inserted = InsertedLine { set: 0, way: 2, evicts: true, source: ANY };
+        assert_eq!(bench.on_insert(inserted, None, [3, 1, 0, 2]), [2, 0, 3, 1]);
         assert_eq!(bench.on_hit(0, 2, [2, 0, 3, 1]), [3, 1, 0, 2]);
     }
 }

@@ -145,9 +145,9 @@ pub trait Hooks: Debug + Send {
     /// Updates the ranks of a set after a hit of an access from `source` in the set and way `place`.
     fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), source: Source, ranks: &mut [u8]);
 
-    /// Updates the ranks of a set when a line is inserted. `may_go` marks the ways that were eligible as the
+    /// Updates the ranks of a set when a line is inserted. `eligible` marks the ways that were eligible as the
     /// victim. Ways whose line is in flight are not eligible.
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]);
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, eligible: &Ways, ranks: &mut [u8]);
 
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
@@ -243,23 +243,23 @@ impl Replacement {
         }
     }
 
-    /// Updates the ranks of a set when a line is inserted. `might_have_gone` returns true for the ways that
+    /// Updates the ranks of a set when a line is inserted. `was_eligible` returns true for the ways that
     /// were eligible as the victim.
     #[inline]
     pub fn on_insert<T: HasRank>(
         &mut self,
         at: &Edge<'_>,
-        newcomer: &InsertedLine,
+        inserted: &InsertedLine,
         row: &mut [T],
-        might_have_gone: impl Fn(usize, &T) -> bool,
+        was_eligible: impl Fn(usize, &T) -> bool,
     ) {
-        let Some(hooks) = &mut self.0 else { return promote(row, newcomer.way as usize) };
-        let mut may_go = BitArray::<[u64; MAX_WAYS / u64::BITS as usize]>::ZERO;
+        let Some(hooks) = &mut self.0 else { return promote(row, inserted.way as usize) };
+        let mut eligible = BitArray::<[u64; MAX_WAYS / u64::BITS as usize]>::ZERO;
         for (way, line) in row.iter().enumerate() {
-            may_go.set(way, might_have_gone(way, line));
+            eligible.set(way, was_eligible(way, line));
         }
-        let may_go = &may_go[..row.len()];
-        with_ranks(row, |ranks| hooks.on_insert(at, newcomer, may_go, ranks));
+        let eligible = &eligible[..row.len()];
+        with_ranks(row, |ranks| hooks.on_insert(at, inserted, eligible, ranks));
     }
 
     /// Starts to maintain digests (hashes) of the array contents.
@@ -364,11 +364,11 @@ mod bench {
 
         /// Inserts a line and returns the new ranks of the set. If `bound` is a way, the line in this way is
         /// in flight and cannot be evicted.
-        pub fn on_insert(&mut self, newcomer: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
+        pub fn on_insert(&mut self, inserted: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
             let at = Edge::new(self.cycle, self.cycle, &mut self.wake);
-            self.policy.on_insert(&at, &newcomer, &mut row, |way, _| Some(way) != bound);
+            self.policy.on_insert(&at, &inserted, &mut row, |way, _| Some(way) != bound);
             row.map(|line| line.0)
         }
 
@@ -382,7 +382,7 @@ mod bench {
     fn lru_moves_a_use_to_the_front() {
         let mut bench = Bench::new(lru::Lru {}, 1);
         assert_eq!(bench.on_hit(0, 3, [3, 1, 0, 2]), [3, 2, 1, 0]);
-        let newcomer = InsertedLine { set: 0, way: 0, evicts: true, source: ANY };
-        assert_eq!(bench.on_insert(newcomer, None, [3, 1, 0, 2]), [0, 2, 1, 3]);
+        let inserted = InsertedLine { set: 0, way: 0, evicts: true, source: ANY };
+        assert_eq!(bench.on_insert(inserted, None, [3, 1, 0, 2]), [0, 2, 1, 3]);
     }
 }

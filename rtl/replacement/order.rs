@@ -110,26 +110,26 @@ impl Order {
         }
     }
 
-    /// Updates the replacement state of a set when a line is inserted. `might_have_gone` returns true for the
+    /// Updates the replacement state of a set when a line is inserted. `was_eligible` returns true for the
     /// ways that were eligible as the victim.
     #[inline]
-    pub fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
+    pub fn on_insert(&mut self, at: &impl AnyEdge, inserted: &InsertedLine, was_eligible: impl Fn(u32) -> bool) {
         match self {
-            Self::Lru(recency) => promote(recency, at, newcomer.set, newcomer.way),
-            Self::Ranked(order) => order.on_insert(at, newcomer, &might_have_gone),
-            Self::Hinted(order) => order.on_insert(at, newcomer, &might_have_gone),
+            Self::Lru(recency) => promote(recency, at, inserted.set, inserted.way),
+            Self::Ranked(order) => order.on_insert(at, inserted, &was_eligible),
+            Self::Hinted(order) => order.on_insert(at, inserted, &was_eligible),
         }
     }
 
-    /// Returns the victim way of a set of `ways` ways. `may_go` returns true for the ways that can be
+    /// Returns the victim way of a set of `ways` ways. `is_evictable` returns true for the ways that can be
     /// evicted.
     #[must_use]
     #[inline(always)]
-    pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn victim(&self, set: u32, ways: u32, is_evictable: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
-            Self::Lru(recency) => recency.row(set)[0].victim(ways, may_go),
-            Self::Ranked(order) => order.victim(set, &may_go),
-            Self::Hinted(order) => order.victim(set, ways, &may_go),
+            Self::Lru(recency) => recency.row(set)[0].victim(ways, is_evictable),
+            Self::Ranked(order) => order.victim(set, &is_evictable),
+            Self::Hinted(order) => order.victim(set, ways, &is_evictable),
         }
     }
 
@@ -214,17 +214,17 @@ impl RankedOrder {
     }
 
     #[inline(never)]
-    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: &dyn Fn(u32) -> bool) {
+    fn on_insert(&mut self, at: &impl AnyEdge, inserted: &InsertedLine, was_eligible: &dyn Fn(u32) -> bool) {
         let Self { ranks, policy } = self;
         ranks.take_reads(at, 1);
-        ranks.update_row(at, newcomer.set, |row| {
-            policy.on_insert(at.edge(), newcomer, row, |way, _| might_have_gone(way as u32));
+        ranks.update_row(at, inserted.set, |row| {
+            policy.on_insert(at.edge(), inserted, row, |way, _| was_eligible(way as u32));
         });
     }
 
     #[inline(never)]
-    fn victim(&self, set: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
-        let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| may_go(way as u32));
+    fn victim(&self, set: u32, is_evictable: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| is_evictable(way as u32));
         // Among ways of equal rank, the lowest way is the victim.
         ways.rev().max_by_key(|(_, rank)| rank.0).map(|(way, _)| way as u32)
     }
@@ -239,20 +239,20 @@ impl HintedOrder {
 
     /// A way might have been the victim only if its line has the priority of the line that was evicted.
     #[inline(never)]
-    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: &dyn Fn(u32) -> bool) {
-        let &InsertedLine { set, way, evicts, source } = newcomer;
+    fn on_insert(&mut self, at: &impl AnyEdge, inserted: &InsertedLine, was_eligible: &dyn Fn(u32) -> bool) {
+        let &InsertedLine { set, way, evicts, source } = inserted;
         let row = self.priorities.read(at, set);
         let is_alike = |other: u32| !evicts || row[other as usize] == row[way as usize];
-        self.order.on_insert(at, newcomer, |other| might_have_gone(other) && is_alike(other));
+        self.order.on_insert(at, inserted, |other| was_eligible(other) && is_alike(other));
         self.priorities.write(at, set, way, LinePriority { priority: source.priority });
     }
 
     #[inline(never)]
-    fn victim(&self, set: u32, ways: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
+    fn victim(&self, set: u32, ways: u32, is_evictable: &dyn Fn(u32) -> bool) -> Option<u32> {
         let row = self.priorities.row(set);
         let code = |way: u32| row[way as usize].priority.code();
-        let first = (0..ways).filter(|&way| may_go(way)).map(code).max()?;
-        self.order.victim(set, ways, |way| may_go(way) && code(way) == first)
+        let first = (0..ways).filter(|&way| is_evictable(way)).map(code).max()?;
+        self.order.victim(set, ways, |way| is_evictable(way) && code(way) == first)
     }
 }
 

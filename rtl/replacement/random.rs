@@ -92,11 +92,11 @@ impl Hooks for Draws {
 
     fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _source: Source, _ranks: &mut [u8]) {}
 
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
         self.lfsr = (0..SHIFTS).fold(self.lfsr, |lfsr, _| lfsr.shift());
         let number = u32::from(self.lfsr.0) & ((1 << SHIFTS) - 1);
         let next = (number * self.ways) >> SHIFTS;
-        self.next.write(at, newcomer.set, 0, NextVictim(next as u8));
+        self.next.write(at, inserted.set, 0, NextVictim(next as u8));
         for (way, rank) in (0..).zip(ranks) {
             *rank = u8::MAX - ((way + self.ways - next) % self.ways) as u8;
         }
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn victims_are_spread_evenly_and_the_next_higher_way_follows() {
         let mut bench = Bench::new(Random {}, 2);
-        let newcomer = InsertedLine { set: 1, way: 0, evicts: true, source: ANY };
+        let inserted = InsertedLine { set: 1, way: 0, evicts: true, source: ANY };
         let mut drawn = [0; 4];
         for _ in 0..4000 {
-            let ranks = bench.on_insert(newcomer, None, [0; 4]);
+            let ranks = bench.on_insert(inserted, None, [0; 4]);
             let first = (0..4).max_by_key(|&way| ranks[way]).unwrap();
             assert_eq!([0, 1, 2, 3].map(|step| ranks[(first + step) % 4]), [255, 254, 253, 252]);
             drawn[first] += 1;

@@ -22,7 +22,7 @@ pub fn rank(ways: u32) -> RankShape {
 pub trait Position: Debug + Send {
     /// True if an inserted line becomes the most recently used one; if false, it becomes the least recently
     /// used one.
-    fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
+    fn is_front(&mut self, inserted: &InsertedLine) -> bool;
 
     /// Adds to the hardware description: the registers and the logic of the rule.
     fn describe(&self, _to: &mut dyn Describe) {}
@@ -51,9 +51,9 @@ impl Hooks for RecencyOrder {
         to_front(ranks, way as usize);
     }
 
-    fn on_insert(&mut self, _at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
-        let way = newcomer.way as usize;
-        if self.0.is_front(newcomer) { to_front(ranks, way) } else { to_end(ranks, way) }
+    fn on_insert(&mut self, _at: &Edge<'_>, inserted: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        let way = inserted.way as usize;
+        if self.0.is_front(inserted) { to_front(ranks, way) } else { to_end(ranks, way) }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

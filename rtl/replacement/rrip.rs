@@ -30,7 +30,7 @@ pub trait Insertion: Debug + Send {
     fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
     /// Returns the RRPV with which a line is inserted.
-    fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv;
+    fn start(&mut self, at: &Edge<'_>, inserted: &InsertedLine) -> Rrpv;
 
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
@@ -62,11 +62,11 @@ impl Hooks for Rrip {
         ranks[way as usize] = 0;
     }
 
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]) {
-        let rank = self.0.start(at, newcomer);
-        let way = newcomer.way as usize;
-        let rise = if newcomer.evicts { DISTANT.value() - ranks[way] } else { 0 };
-        for other in may_go.iter_ones() {
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, eligible: &Ways, ranks: &mut [u8]) {
+        let rank = self.0.start(at, inserted);
+        let way = inserted.way as usize;
+        let rise = if inserted.evicts { DISTANT.value() - ranks[way] } else { 0 };
+        for other in eligible.iter_ones() {
             ranks[other] += rise;
         }
         ranks[way] = rank.value();

@@ -142,8 +142,8 @@ impl Insertion for Ship {
         self.counters.update(at, signature, 0, |counter| counter.0 = counter.0.saturating_add(u3::new(1)));
     }
 
-    fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv {
-        let &InsertedLine { set, way, evicts, source } = newcomer;
+    fn start(&mut self, at: &Edge<'_>, inserted: &InsertedLine) -> Rrpv {
+        let &InsertedLine { set, way, evicts, source } = inserted;
         let old = *self.lines.read_cell(at, set, way);
         if evicts && !old.used {
             self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(u3::new(1)));

@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn srrip_starts_lines_at_2_and_raises_the_others_by_what_the_victim_had_left() {
-        let newcomer = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
+        let inserted = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
         // The line in way 3 is in flight, so its rank does not change.
-        assert_eq!(Bench::new(Srrip {}, 1).on_insert(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
+        assert_eq!(Bench::new(Srrip {}, 1).on_insert(inserted, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
     }
 }

@@ -127,8 +127,8 @@ impl Hooks for Tree {
         self.use_way(at, place, ranks);
     }
 
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
-        self.use_way(at, (newcomer.set, newcomer.way), ranks);
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        self.use_way(at, (inserted.set, inserted.way), ranks);
     }
 
     fn record(&mut self) {
@@ -166,8 +166,8 @@ mod tests {
     fn the_pointers_lead_away_from_the_last_uses() {
         let mut bench = Bench::new(TreePlru {}, 1);
         let mut insert = |way| {
-            let newcomer = InsertedLine { set: 0, way, evicts: false, source: ANY };
-            bench.on_insert(newcomer, None, [0; 4])
+            let inserted = InsertedLine { set: 0, way, evicts: false, source: ANY };
+            bench.on_insert(inserted, None, [0; 4])
         };
         assert_eq!([0, 1, 2, 3].map(&mut insert).map(victims)[3], [0, 1, 2, 3]);
         // After a use of way 0, the root points to the half with ways 2 and 3, and the pointer of this half

@@ -45,7 +45,7 @@ impl FetchLockstep {
     /// Fails at the first event with different outcomes in the cache and in the golden model.
     pub fn step(&mut self, cycle: u64, seen: &FetchWatch) -> Result<(), String> {
         let FetchWatch { fill, fetch } = seen;
-        let filled = fill.as_ref().map_or(Ok(()), |(line, gone, data)| self.fill(*line, *gone, data));
+        let filled = fill.as_ref().map_or(Ok(()), |(line, evicted, data)| self.fill(*line, *evicted, data));
         let followed = filled.and_then(|()| fetch.as_ref().map_or(Ok(()), |fetch| self.fetch(fetch)));
         followed.map_err(|text| format!("cycle {cycle}, {}: {text}", self.path))
     }
@@ -58,10 +58,10 @@ impl FetchLockstep {
         if self.twin.is_idle() { Ok(()) } else { Err(format!("{}: warps wait for instructions", self.path)) }
     }
 
-    fn fill(&mut self, line: u64, gone: Option<u64>, data: &[u8; LINE_BYTES]) -> Result<(), String> {
+    fn fill(&mut self, line: u64, evicted: Option<u64>, data: &[u8; LINE_BYTES]) -> Result<(), String> {
         let expected = self.twin.fill(line)?;
-        if gone != expected {
-            return Err(format!("the fill of line {line:#x} evicts {gone:x?}, the twin has {expected:x?}"));
+        if evicted != expected {
+            return Err(format!("the fill of line {line:#x} evicts {evicted:x?}, the twin has {expected:x?}"));
         }
         let first = line * u64::from(self.line_bytes);
         let (words, _) = data[..self.line_bytes as usize].as_chunks::<WORD>();
@@ -105,11 +105,11 @@ mod tests {
         FetchWatch { fill: None, fetch: Some(WatchedFetch { warp: 3, address: 0x1008, outcome, word }) }
     }
 
-    fn fill(gone: Option<u64>, change: u8) -> FetchWatch {
+    fn fill(evicted: Option<u64>, change: u8) -> FetchWatch {
         let mut data: [u8; LINE_BYTES] = std::array::from_fn(|at| word(0x1000 + at as u64).to_le_bytes()[at % WORD]);
         data[77] ^= change;
         let served = fetch(FetchOutcome::Served, Some(word(0x1008)));
-        FetchWatch { fill: Some((0x20, gone, data)), ..served }
+        FetchWatch { fill: Some((0x20, evicted, data)), ..served }
     }
 
     #[test]

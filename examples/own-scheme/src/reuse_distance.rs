@@ -144,8 +144,8 @@ impl Hooks for Predictor {
         self.pass(at, (set, way), Line { source, age: 0, used: true }, ranks);
     }
 
-    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
-        let &InsertedLine { set, way, evicts, source } = newcomer;
+    fn on_insert(&mut self, at: &Edge<'_>, inserted: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        let &InsertedLine { set, way, evicts, source } = inserted;
         let gone = *self.lines.read_cell(at, set, way);
         if evicts && !gone.used {
             self.train(at, gone.source, FAR);

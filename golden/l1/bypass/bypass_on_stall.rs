@@ -20,12 +20,12 @@ impl Bypass for BypassOnStall {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue, mshr_policy } = contents.refusals(load);
         let covered = self.covered;
-        let may_go = line_alloc && covered.line_alloc
+        let may_bypass = line_alloc && covered.line_alloc
             || mshr_entry && covered.mshr_entry
             || mshr_merge && covered.mshr_merge
             || miss_queue && covered.miss_queue
             || mshr_policy && covered.mshr_policy;
-        if load.space == Space::Global && may_go { Path::Either } else { Path::Lookup }
+        if load.space == Space::Global && may_bypass { Path::Either } else { Path::Lookup }
     }
 }
 

@@ -52,7 +52,7 @@ impl StreamingBypass {
     /// requires this flush.
     fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
-            tags.drop_hollow(at);
+            tags.drop_tag_only(at);
         }
     }
 }

@@ -162,8 +162,8 @@ impl Cache {
                 (outcome, Some(way))
             }
             (SectorPlace::Given(victim), Some(entry)) if fails == 0 => {
-                let gone = self.allocate(at, (set, victim), entry, request, queue);
-                (Outcome::Miss(gone), Some(victim.way))
+                let evicted = self.allocate(at, (set, victim), entry, request, queue);
+                (Outcome::Miss(evicted), Some(victim.way))
             }
             _ => (Outcome::Refused(self.fail_order.first(fails), fails), None),
         }

@@ -365,9 +365,9 @@ impl Core {
         }
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
-        let newcomer = InsertedLine { set, way, evicts, source };
+        let inserted = InsertedLine { set, way, evicts, source };
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
-        self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
+        self.order.on_insert(at, &inserted, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
         if let Some(partition) = &mut self.partition {
             partition.on_insert(at.edge(), sm, (set, way));
         }

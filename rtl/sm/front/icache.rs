@@ -281,14 +281,14 @@ impl InstructionCache {
         let place = set * self.ways + way;
         self.data.update(at, place, 0, |cell| cell.0 = *data);
         let old = self.tags.row(set)[way as usize].clone();
-        let gone = old.valid.then(|| self.index.line(old.tag, set));
+        let evicted = old.valid.then(|| self.index.line(old.tag, set));
         let tag = Tag { valid: true, tag: line >> self.index.bits() };
         self.tags.write(at, set, way, tag);
         self.touch(at, set, way);
         self.serving = Some((number, place));
-        self.stats.evictions += u64::from(gone.is_some());
+        self.stats.evictions += u64::from(evicted.is_some());
         if let Some(watch) = &mut self.watch {
-            watch.fill = Some((line, gone, *data));
+            watch.fill = Some((line, evicted, *data));
         }
         io.brought.drop_head(at);
     }

@@ -66,9 +66,9 @@ impl Transient {
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
         core.tags.take_reads(at, 1);
         core.order.take_reads(at, 1);
-        let may_go = |state: LineState| state == LineState::Invalid || state.is_here();
+        let is_evictable = |state: LineState| state == LineState::Invalid || state.is_here();
         let way = match bound {
-            Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
+            Some(way) => Some(u32::from(way)).filter(|&way| is_evictable(core.tags.row(set)[way as usize].state)),
             None => core.any_victim(set),
         };
         // Every way that the swap could use is reserved for a line that missed and that is fetched directly
