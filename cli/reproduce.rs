@@ -38,14 +38,14 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let interrupt = interrupt::signal_cell();
     let store = Store::new(arguments.cache.as_deref())?;
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
-    let desk = Session { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
+    let session = Session { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
     let report = arguments.report.as_deref().map(report::open).transpose()?;
     let printed = arguments.pdf.map(Width::from);
     let (mut exit, mut pages) = (Exit::Done, Vec::new());
     for figure in figures() {
         if asked.is_empty() || asked.iter().any(|asked| figure.is_selected_by(asked)) {
-            let (ended, page) = drawn(figure, &desk, &folder, printed)?;
+            let (ended, page) = drawn(figure, &session, &folder, printed)?;
             exit = worst_exit(exit, ended);
             pages.extend(page);
         }
@@ -63,11 +63,11 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
 /// Measures a figure, draws it and writes its files, or reports the failure on stderr.
 fn drawn(
     figure: &Figure,
-    desk: &Session,
+    session: &Session,
     folder: &Path,
     printed: Option<Width>,
 ) -> Result<(Exit, Option<Page>), Report> {
-    let page = match crash::catch_panic(|| (figure.draw)(desk)) {
+    let page = match crash::catch_panic(|| (figure.draw)(session)) {
         Ok(Ok(page)) => page,
         Ok(Err(FigureError::Input(report))) => return Err(report),
         Ok(Err(FigureError::Interrupted(signal))) => {

@@ -75,9 +75,9 @@ pub(crate) fn speedups(with: &[RunMetrics], without: &[RunMetrics]) -> Vec<f64> 
 }
 
 /// Runs simulation points (a launch file on a machine) and returns their metrics.
-pub(crate) fn run_metrics(desk: &Session, points: &[Point]) -> Result<Vec<RunMetrics>, FigureError> {
+pub(crate) fn run_metrics(session: &Session, points: &[Point]) -> Result<Vec<RunMetrics>, FigureError> {
     let options = RunOptions { structures: true, ..RunOptions::default() };
-    desk.runner.run_reports("measured", points, &options, &|report| extract_metrics(&report))
+    session.runner.run_reports("measured", points, &options, &|report| extract_metrics(&report))
 }
 
 /// Extracts the metrics from the report of a run and computes its energy.

@@ -27,11 +27,11 @@ pub mod picture;
 pub mod progress;
 pub mod runs;
 pub mod scatter;
-pub mod sheet;
 mod silicon;
 pub mod store;
 mod structures;
 mod suite;
+pub mod table;
 mod volta;
 mod xie2013;
 

@@ -48,14 +48,14 @@ pub struct Icache {
     /// For each line in flight, the warps that wait for it.
     waiting: BTreeMap<u64, BTreeSet<u8>>,
     /// Line that was filled last; `None` once all warps that waited for it have received their instruction.
-    came: Option<u64>,
+    arrived: Option<u64>,
 }
 
 impl Icache {
     /// Creates an empty instruction cache.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, sets: BTreeMap::new(), waiting: BTreeMap::new(), came: None }
+        Self { config, sets: BTreeMap::new(), waiting: BTreeMap::new(), arrived: None }
     }
 
     /// Returns the number of the cache line that contains an address.
@@ -75,8 +75,8 @@ impl Icache {
     /// waits for a line that is still in flight.
     pub fn fetch(&mut self, warp: u8, address: u64) -> Result<FetchResult, String> {
         let line = self.line_of(address);
-        if let Some(came) = self.came {
-            return self.serve(warp, line, came);
+        if let Some(arrived) = self.arrived {
+            return self.serve(warp, line, arrived);
         }
         if let Some((other, _)) = self.waiting.iter().find(|(_, warps)| warps.contains(&warp)) {
             return Err(format!("warp {warp} is looked up, but waits for line {other:#x}"));
@@ -101,16 +101,16 @@ impl Icache {
         }
     }
 
-    fn serve(&mut self, warp: u8, line: u64, came: u64) -> Result<FetchResult, String> {
-        let warps = self.waiting.get_mut(&came).filter(|_| line == came);
+    fn serve(&mut self, warp: u8, line: u64, arrived: u64) -> Result<FetchResult, String> {
+        let warps = self.waiting.get_mut(&arrived).filter(|_| line == arrived);
         if !warps.is_some_and(|warps| warps.remove(&warp)) {
             return Err(format!(
-                "warp {warp} fetches from line {line:#x}, but others wait to be served from line {came:#x}"
+                "warp {warp} fetches from line {line:#x}, but others wait to be served from line {arrived:#x}"
             ));
         }
-        if self.waiting.get(&came).is_some_and(BTreeSet::is_empty) {
-            self.waiting.remove(&came);
-            self.came = None;
+        if self.waiting.get(&arrived).is_some_and(BTreeSet::is_empty) {
+            self.waiting.remove(&arrived);
+            self.arrived = None;
         }
         Ok(FetchResult::Served)
     }
@@ -121,13 +121,13 @@ impl Icache {
     /// Returns the reason if warps still wait to be served from the previously filled line, or if no warp
     /// waits for this line.
     pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
-        if let Some(came) = self.came {
-            return Err(format!("line {line:#x} is filled while warps wait to be served from line {came:#x}"));
+        if let Some(arrived) = self.arrived {
+            return Err(format!("line {line:#x} is filled while warps wait to be served from line {arrived:#x}"));
         }
         if !self.waiting.contains_key(&line) {
             return Err(format!("fill of line {line:#x} without a waiter"));
         }
-        self.came = Some(line);
+        self.arrived = Some(line);
         let ways = self.config.ways;
         let uses = self.sets.entry(self.set_of(line)).or_default();
         let evicted = (uses.len() == ways).then(|| uses.remove(0));

@@ -71,13 +71,13 @@ const ABOUT: &str = "Both simulators replay the same traces, which `trace export
 tuned to match these numbers. Accel-Sim's cycles were measured once, with its instruction cache (*stock*) and with an
 instruction cache that always hits (*perfect*).";
 
-fn cycles(desk: &Session) -> Result<Page, FigureError> {
-    let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small"));
+fn cycles(session: &Session) -> Result<Page, FigureError> {
+    let launches = KERNELS.iter().map(|kernel| session.kernels.join(kernel.name).join("small"));
     let points: Vec<_> =
         launches.flat_map(|launch| OURS.map(|(_, designs)| Point::new(&launch, "fermi", designs, &[]))).collect();
-    let cycles = desk.runner.measure("replayed", &points, &export_and_replay)?;
+    let cycles = session.runner.measure("replayed", &points, &export_and_replay)?;
     let (rows, _) = cycles.as_chunks::<{ OURS.len() }>();
-    draw(desk.is_quick, rows)
+    draw(session.is_quick, rows)
 }
 
 /// Exports a launch file as a trace, replays the trace on our machine, and returns the cycles.

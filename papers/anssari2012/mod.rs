@@ -19,7 +19,7 @@ use miette::{Context, IntoDiagnostic, Report};
 
 use crate::page::{Page, comma_separated};
 use crate::runs::resolve_config;
-use crate::sheet::{Table, row};
+use crate::table::{Table, row};
 use crate::{Figure, FigureError, Session};
 use warpsieve::launch::{Buffer, LaunchFile};
 use warpsieve::run::{hybrid, ratio};
@@ -171,15 +171,15 @@ impl SystemResults for Row {
     }
 }
 
-pub(super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
+pub(super) fn fig4(session: &Session) -> Result<Page, FigureError> {
     let config = resolve_config("fermi", &[], &SETS)?.config;
     let systems = systems().into_diagnostic()?;
-    let measured = desk.map_parallel(&BENCHMARKS, |&(name, kernel)| {
-        let launch = desk.launch(kernel, SIZE);
+    let measured = session.map_parallel(&BENCHMARKS, |&(name, kernel)| {
+        let launch = session.launch(kernel, SIZE);
         let counts = hybrid(&launch, &config, &systems)?;
         Ok(Row { name, title: title(&launch)?, bytes: bytes(&launch)?, counts })
     })?;
-    page(desk.is_quick, &measured)
+    page(session.is_quick, &measured)
 }
 
 /// Returns the total size of all buffers in a launch file, in bytes.
@@ -319,11 +319,11 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let costs = technology.table43();
     let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy, untimed";
     let mut page = Page::with_comparison("anssari2012/fig4", quick, title, TEXT, claims::claims(costs, rows));
-    let sheet = |heads| Table::new([heads], rows.iter().map(|row| [row.name]));
+    let table = |heads| Table::new([heads], rows.iter().map(|row| [row.name]));
     let each = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<_>>();
     let systems = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
     let dram = systems.enumerate().map(|(system, name)| (name, each(&|row| row.of_baseline(system))));
-    let dram = sheet("benchmark").columns(3, dram);
+    let dram = table("benchmark").columns(3, dram);
     dram.below(["mean"], |_| true, average)
         .table(&mut page, "## Figure 4.1: DRAM data, relative to the baseline with 1 MB")?;
     let in_the_end = mean(rows, |row| row.of_baseline_in_the_end(BOTH + 1));
@@ -336,7 +336,7 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let others = [BOTH + LARGEST, BYPASS_L2, LAST_SHARER, TWO, FOUR];
     let others = ["both", "L2 bypassed", "1 sharer", "2 trackers", "4 trackers"].into_iter().zip(others);
     let energies = [("energy tracker", TRACKER), ("energy both", BOTH)];
-    let others = sheet("benchmark")
+    let others = table("benchmark")
         .columns(1, misses.map(|(name, system)| (name, each(&|row| 100.0 * row.miss_rate(system + LARGEST)))))
         .columns(3, others.map(|(name, system)| (name, each(&|row| row.of_baseline(system)))))
         .columns(

@@ -99,14 +99,14 @@ fn stay(Sighting { path, from, to, besides }: &Sighting, khz: u64) -> [String; H
     [cycles(*from), to.map_or(String::new(), |to| cycles(to - from)), place(path), said.join(", ")]
 }
 
-pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
+pub(super) fn stale(session: &Session) -> Result<Page, FigureError> {
     let folders: Vec<_> = TRACKERS.iter().map(|_| folder()).collect::<Result<_, Report>>()?;
     let points: Vec<_> = TRACKERS
         .iter()
         .zip(&folders)
         .map(|(design, folder)| Point::new(&folder.path().join("stale.toml"), MACHINE, &[design], &[UNITS]))
         .collect();
-    let seen = desk.runner.measure("stale", &points, &measure)?;
+    let seen = session.runner.measure("stale", &points, &measure)?;
     let value = |at: usize| seen[at].values[2];
     let rows = vec![
         ComparisonRow::exact("3.2: value that Q reads again, tracker ignores stores", value(0), 0),

@@ -8,7 +8,7 @@ use super::SIZES;
 use crate::FigureError;
 use crate::page::Page;
 use crate::runs::resolve_config;
-use crate::sheet::row;
+use crate::table::row;
 
 const KB: u64 = 1024;
 

@@ -10,7 +10,7 @@ use crate::Session;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use crate::runs::resolve_config;
-use crate::sheet::row;
+use crate::table::row;
 use warpsieve::run::{AccessSharing, KernelSharing, ratio, sharing};
 
 /// Column headings of Table 4.2, the classes of data and accesses.
@@ -233,15 +233,15 @@ const LINES: [&str; 11] = [
     "class",
 ];
 
-pub(in super::super) fn table42(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn table42(session: &Session) -> Result<Page, FigureError> {
     let machine = resolve_config("hybrid", &[], &[])?.config;
-    let kernels =
-        desk.map_parallel(&BENCHMARKS, |(_, kernel)| Ok(sharing(&desk.launch(kernel, super::SIZE), &machine)?))?;
+    let kernels = session
+        .map_parallel(&BENCHMARKS, |(_, kernel)| Ok(sharing(&session.launch(kernel, super::SIZE), &machine)?))?;
     let profiles = PUBLISHED.map(|published| Profile::new(published, &kernels));
-    let bounds = bound::Bounds::measure(desk)?;
-    let rows = profiles.iter().map(|profile| profile.row(desk.is_quick)).collect();
+    let bounds = bound::Bounds::measure(session)?;
+    let rows = profiles.iter().map(|profile| profile.row(session.is_quick)).collect();
     let title = "anssari2012, Table 4.2: what the benchmarks share";
-    let mut page = Page::with_comparison("anssari2012/table4.2", desk.is_quick, title, TEXT, rows);
+    let mut page = Page::with_comparison("anssari2012/table4.2", session.is_quick, title, TEXT, rows);
     let heads: Vec<&str> = ["benchmark"].into_iter().chain(CLASSES).collect();
     page.table(&heads, profiles.iter().map(Profile::cells).collect(), heads.len());
     bounds.table(&mut page);

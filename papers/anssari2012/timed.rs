@@ -221,9 +221,9 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
 }
 
 /// Measures every benchmark on every system, and the additional kernels on the system with a sharing tracker.
-fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
+fn measure(session: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
     let systems = systems();
-    let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
+    let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| session.launch(kernel, SIZE)).collect();
     let mut points: Vec<_> =
         launches.iter().flat_map(|launch| systems.iter().map(|system| system.point(launch, &[]))).collect();
     let of_figures = points.len();
@@ -236,14 +236,14 @@ fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureErr
     }
     let with_masks = points.len();
     let other =
-        |(kernel, sets): (&str, &[&str])| Point::new(&desk.launch(kernel, "launch"), MACHINE, &["tracker"], sets);
+        |(kernel, sets): (&str, &[&str])| Point::new(&session.launch(kernel, "launch"), MACHINE, &["tracker"], sets);
     points.extend(OTHERS.map(other));
-    let clocked = desk.runner.run_clocked(&points)?;
+    let clocked = session.runner.run_clocked(&points)?;
 
     let machine = resolve_config(MACHINE, &[], &[])?.config;
     let configs: Result<Vec<Config>, _> = systems.iter().map(System::untimed_config).collect();
     let configs = configs.into_diagnostic()?;
-    let untimed = desk.map_parallel(&launches, |launch| Ok(hybrid(launch, &machine, &configs)?))?;
+    let untimed = session.map_parallel(&launches, |launch| Ok(hybrid(launch, &machine, &configs)?))?;
 
     let (of_figures, masked, of_others) =
         (&clocked[..of_figures], &clocked[of_figures..with_masks], &clocked[with_masks..]);
@@ -290,12 +290,13 @@ fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str,
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }
 
-pub(in super::super) fn write_page(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn write_page(session: &Session) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
-    let (all, others) = measure(desk)?;
+    let (all, others) = measure(session)?;
     let title = "anssari2012, figures 4.1 to 4.6 on the clocked machine";
-    let mut page = Page::with_comparison("anssari2012/timed", desk.is_quick, title, TEXT, claims::claims(costs, &all));
+    let mut page =
+        Page::with_comparison("anssari2012/timed", session.is_quick, title, TEXT, claims::claims(costs, &all));
     tables::draw(&mut page, costs, &all, &others)?;
     Ok(page)
 }

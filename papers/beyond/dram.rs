@@ -15,7 +15,7 @@ use crate::chart::Chart;
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
@@ -129,11 +129,11 @@ impl DramResults {
     }
 }
 
-pub(super) fn dram(desk: &Session) -> Result<Page, FigureError> {
-    let suite = desk.suite()?;
+pub(super) fn dram(session: &Session) -> Result<Page, FigureError> {
+    let suite = session.suite()?;
     let point = |path: &PathBuf, policy: usize| Point::new(path, MACHINE, &[], &[POLICIES[policy].1]);
     let measure = |points: &[Point]| {
-        desk.runner.run_reports("arbitrated", points, &RunOptions::default(), &|report| Ok(DramRun::of(&report)))
+        session.runner.run_reports("arbitrated", points, &RunOptions::default(), &|report| Ok(DramRun::of(&report)))
     };
     let first = measure(&suite.iter().map(|(_, path)| point(path, 0)).collect::<Vec<_>>())?;
     let (kernels, first): (Vec<_>, Vec<_>) =
@@ -143,7 +143,7 @@ pub(super) fn dram(desk: &Session) -> Result<Page, FigureError> {
     let others = measure(&others)?;
     let of_policy = |policy: usize| others[policy * kernels.len()..][..kernels.len()].to_vec();
     let runs = once(first).chain((0..POLICIES.len() - 1).map(of_policy)).collect();
-    Ok(draw(desk.is_quick, &DramResults { suite: suite.len(), kernels, runs })?)
+    Ok(draw(session.is_quick, &DramResults { suite: suite.len(), kernels, runs })?)
 }
 
 fn draw(is_quick: bool, found: &DramResults) -> Result<Page, Report> {
@@ -201,9 +201,9 @@ fn draw(is_quick: bool, found: &DramResults) -> Result<Page, Report> {
     by_kernel(&mut page, found);
     let names = found.kernels.iter().map(|(kernel, _)| [kernel.as_str()]);
     let columns = (1..POLICIES.len()).map(|at| (POLICIES[at].0, found.speedups(at)));
-    let sheet = Table::new(["kernel"], names).columns(3, columns);
+    let table = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Arbitration policies of the DRAM", "speed-up over fr-fcfs");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;
     Ok(page)

@@ -8,7 +8,7 @@ use crate::chart::{Chart, Series};
 use crate::judge::{geometric_mean, mean};
 use crate::page::Page;
 use crate::runs::{Point, RunResult, resolve_config};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::Counters;
 
@@ -89,19 +89,19 @@ impl SettingResults {
     }
 }
 
-pub(super) fn frc(desk: &Session) -> Result<Page, FigureError> {
+pub(super) fn frc(session: &Session) -> Result<Page, FigureError> {
     let settings = Setting::all()?;
     let variants: Vec<_> = settings.iter().flat_map(|setting| PAIR.map(|l2| (setting, l2))).collect();
-    let done = desk.runner.table(&APPS, &variants, |(_, kernel, size), (setting, l2)| {
+    let done = session.runner.table(&APPS, &variants, |(_, kernel, size), (setting, l2)| {
         let sets = setting.sets();
         let sets = sets.each_ref().map(String::as_str);
-        Point::new(&desk.launch(kernel, size), MACHINE, L2S[*l2].1, &sets)
+        Point::new(&session.launch(kernel, size), MACHINE, L2S[*l2].1, &sets)
     })?;
     let measured = settings.iter().enumerate().map(|(at, setting)| {
         let pairs: Vec<_> = done.iter().map(|runs| [0, 1].map(|l2| &runs[PAIR.len() * at + l2])).collect();
         SettingResults::of(*setting, &pairs)
     });
-    draw(desk.is_quick, &measured.collect::<Vec<_>>())
+    draw(session.is_quick, &measured.collect::<Vec<_>>())
 }
 
 fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError> {
@@ -147,10 +147,10 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
     });
     page.table(&head, rows.collect(), 3);
     chart(&mut page, measured);
-    let sheet = Table::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
-    let sheet = sheet.columns(3, measured.iter().map(|one| (one.setting.name(), one.gains.clone())));
-    let sheet = sheet.below(["geometric mean"], |_| true, geometric);
-    sheet.table(&mut page, "## By application")?;
+    let table = Table::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
+    let table = table.columns(3, measured.iter().map(|one| (one.setting.name(), one.gains.clone())));
+    let table = table.below(["geometric mean"], |_| true, geometric);
+    table.table(&mut page, "## By application")?;
     page.text(&format!("## Conclusions\n{}", findings(measured)));
     Ok(page)
 }

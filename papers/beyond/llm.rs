@@ -12,7 +12,7 @@ use super::{MEANS, NOTED, PAYS, geometric, in_words, join_names};
 use crate::chart::Chart;
 use crate::page::{Page, comma_separated};
 use crate::runs::{Point, RunFailure, resolve_config};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::xie2013::chosen;
 use crate::{FigureError, SECTORS, Session};
 use warpsieve::config::ResolvedMachine;
@@ -110,12 +110,12 @@ const SCHEMES: [Scheme; 7] = [
 ];
 
 impl Kernel {
-    fn path(&self, desk: &Session) -> PathBuf {
+    fn path(&self, session: &Session) -> PathBuf {
         if !self.is_tensor {
-            return desk.launch(self.name, "launch");
+            return session.launch(self.name, "launch");
         }
-        let file = desk.kernels.join("tensor").join(format!("{}.toml", self.name));
-        if desk.is_quick { file.join("small") } else { file }
+        let file = session.kernels.join("tensor").join(format!("{}.toml", self.name));
+        if session.is_quick { file.join("small") } else { file }
     }
 
     /// Returns the designs of a scheme on a machine, for this kernel. If the kernel uses tensor pipes, they
@@ -125,8 +125,8 @@ impl Kernel {
         pipes.into_iter().chain(scheme.designs.iter().copied()).collect()
     }
 
-    fn point(&self, desk: &Session, machine: &str, scheme: &Scheme) -> Point {
-        Point::new(&self.path(desk), machine, &self.designs(machine, scheme), &[SECTORS])
+    fn point(&self, session: &Session, machine: &str, scheme: &Scheme) -> Point {
+        Point::new(&self.path(session), machine, &self.designs(machine, scheme), &[SECTORS])
     }
 }
 
@@ -162,20 +162,20 @@ impl LlmResults {
     }
 }
 
-pub(super) fn llm(desk: &Session) -> Result<Page, FigureError> {
+pub(super) fn llm(session: &Session) -> Result<Page, FigureError> {
     let (mut plain, mut compiled) = (Vec::new(), Vec::new());
     for machine in MACHINES {
         for phase in &PHASES {
             for scheme in &SCHEMES {
-                let points = phase.kernels.iter().map(|kernel| kernel.point(desk, machine, scheme));
+                let points = phase.kernels.iter().map(|kernel| kernel.point(session, machine, scheme));
                 if scheme.is_compiled { &mut compiled } else { &mut plain }.extend(points);
             }
         }
     }
     let options = RunOptions::default();
     let mut plain =
-        desk.runner.run_reports("replaced", &plain, &options, &|report| Ok(PolicyRun::of(&report)))?.into_iter();
-    let mut compiled = desk.runner.measure("llm-compiled", &compiled, &run_compiled)?.into_iter();
+        session.runner.run_reports("replaced", &plain, &options, &|report| Ok(PolicyRun::of(&report)))?.into_iter();
+    let mut compiled = session.runner.measure("llm-compiled", &compiled, &run_compiled)?.into_iter();
     let mut next = |scheme: &Scheme, phase: &Phase| -> Vec<PolicyRun> {
         if scheme.is_compiled { &mut compiled } else { &mut plain }.take(phase.kernels.len()).collect()
     };
@@ -183,7 +183,7 @@ pub(super) fn llm(desk: &Session) -> Result<Page, FigureError> {
         let phase = |phase: &Phase| SCHEMES.iter().map(|scheme| next(scheme, phase)).collect();
         PHASES.iter().map(phase).collect()
     });
-    Ok(draw(desk.is_quick, &LlmResults(found.into()))?)
+    Ok(draw(session.is_quick, &LlmResults(found.into()))?)
 }
 
 /// Runs a launch file in which only the loads that the heuristic of xie2013 selects are cached in the L1.
@@ -225,13 +225,13 @@ fn draw(is_quick: bool, found: &LlmResults) -> Result<Page, Report> {
         for (at, phase) in PHASES.iter().enumerate() {
             let names = || phase.kernels.iter().map(|kernel| [kernel.name]);
             let columns = (1..SCHEMES.len()).map(|scheme| (SCHEMES[scheme].name, found.relative(machine, at, scheme)));
-            let sheet =
+            let table =
                 Table::new(["kernel"], names()).columns(3, columns).below(["geometric mean"], |_| true, geometric);
             let heading =
                 format!("## {} on `{name}`\nCycles relative to the plain machine: less is faster.", phase.title());
-            sheet.show(&mut page, &heading)?;
+            table.show(&mut page, &heading)?;
             let chart = Chart::relative(&format!("Cycles of {} on {name}", phase.name), "relative cycles");
-            sheet.chart(&mut page, &format!("-{}-{name}", phase.name), chart.logarithmic(), sheet.all());
+            table.chart(&mut page, &format!("-{}-{name}", phase.name), chart.logarithmic(), table.all());
             hit_rates(&mut page, phase, &found.0[machine][at]);
         }
     }

@@ -111,13 +111,13 @@ fn kernels_shown(is_quick: bool, kernels: usize) -> String {
 
 /// Runs each kernel on the machine with each combination of designs.
 fn by_design(
-    desk: &Session,
+    session: &Session,
     designs: &[Parts],
     kernels: &[(String, PathBuf)],
 ) -> Result<Vec<Vec<RunMetrics>>, FigureError> {
     let point = |parts: Parts| kernels.iter().map(move |(_, path)| Point::new(path, MACHINE, parts, &[]));
     let points: Vec<_> = designs.iter().flat_map(|parts| point(parts)).collect();
-    Ok(run_metrics(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
+    Ok(run_metrics(session, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
 }
 
 /// Formats all measurements as CSV, one row per combination of designs and kernel.

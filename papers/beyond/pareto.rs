@@ -60,11 +60,11 @@ impl RatedDesign {
     }
 }
 
-pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
-    let kernels = desk.suite()?;
-    let runs = by_design(desk, &DESIGNS, &kernels)?;
+pub(super) fn pareto(session: &Session) -> Result<Page, FigureError> {
+    let kernels = session.suite()?;
+    let runs = by_design(session, &DESIGNS, &kernels)?;
     let technology = Technology::built_in().into_diagnostic()?;
-    let areas = desk.map_parallel(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
+    let areas = session.map_parallel(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
     let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| RatedDesign {
         parts: design,
         speedups: speedups(of, &runs[0]),
@@ -72,7 +72,7 @@ pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
         dynamic: parts(of, &runs[0], |one| one.dynamic_pj),
         mm2,
     });
-    let mut page = draw(desk.is_quick, kernels.len(), &rated.collect::<Vec<_>>());
+    let mut page = draw(session.is_quick, kernels.len(), &rated.collect::<Vec<_>>());
     page.csv = numbers(&DESIGNS, &kernels, &runs)?;
     Ok(page)
 }

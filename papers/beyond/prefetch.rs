@@ -12,7 +12,7 @@ use crate::chart::Chart;
 use crate::judge::mean;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use rtl::l1::prefetch::PrefetchStats;
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,11 @@ impl PrefetchResults {
     }
 }
 
-pub(super) fn prefetch(desk: &Session) -> Result<Page, FigureError> {
-    let kernels = desk.suite()?;
+pub(super) fn prefetch(session: &Session) -> Result<Page, FigureError> {
+    let kernels = session.suite()?;
     let point = |parts: Parts| kernels.iter().map(move |(_, path)| Point::new(path, MACHINE, parts, &[]));
     let points: Vec<_> = DESIGNS.iter().flat_map(|parts| point(parts)).collect();
-    let runs = desk.runner.run_reports("prefetched", &points, &RunOptions::default(), &|report| {
+    let runs = session.runner.run_reports("prefetched", &points, &RunOptions::default(), &|report| {
         let Totals { l1, dram, .. } = report.counters.totals();
         Ok(PrefetchRun {
             cycles: report.counters.cycles,
@@ -87,7 +87,7 @@ pub(super) fn prefetch(desk: &Session) -> Result<Page, FigureError> {
         })
     })?;
     let runs = runs.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect();
-    Ok(draw(desk.is_quick, &PrefetchResults { kernels, runs })?)
+    Ok(draw(session.is_quick, &PrefetchResults { kernels, runs })?)
 }
 
 fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
@@ -113,9 +113,9 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
     by_kernel(&mut page, found);
     let names = found.kernels.iter().map(|(kernel, _)| [kernel.as_str()]);
     let columns = (1..DESIGNS.len()).map(|at| (name(DESIGNS[at]), found.speedups(at)));
-    let sheet = Table::new(["kernel"], names).columns(3, columns);
+    let table = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Prefetchers of the L1", "speed-up");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;
     Ok(page)

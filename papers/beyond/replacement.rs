@@ -14,7 +14,7 @@ use crate::chart::Chart;
 use crate::judge::mean;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
@@ -150,10 +150,10 @@ impl CacheResults {
     }
 }
 
-pub(super) fn replacement(desk: &Session) -> Result<Page, FigureError> {
-    let suite = desk.suite()?;
+pub(super) fn replacement(session: &Session) -> Result<Page, FigureError> {
+    let suite = session.suite()?;
     let measure = |points: &[Point]| {
-        desk.runner.run_reports("replaced", points, &RunOptions::default(), &|report| Ok(PolicyRun::of(&report)))
+        session.runner.run_reports("replaced", points, &RunOptions::default(), &|report| Ok(PolicyRun::of(&report)))
     };
     let lru = measure(&suite.iter().map(|(_, path)| Point::new(path, MACHINE, &[], &[])).collect::<Vec<_>>())?;
     let mut found = Vec::new();
@@ -170,7 +170,7 @@ pub(super) fn replacement(desk: &Session) -> Result<Page, FigureError> {
         let runs = runs.chain((0..cache.policies.len() - 1).map(of_policy)).collect();
         found.push(CacheResults { cache, kernels, runs });
     }
-    Ok(draw(desk.is_quick, suite.len(), &found)?)
+    Ok(draw(session.is_quick, suite.len(), &found)?)
 }
 
 fn draw(is_quick: bool, kernels: usize, found: &[CacheResults]) -> Result<Page, Report> {
@@ -220,9 +220,9 @@ fn section(page: &mut Page, found: &CacheResults) {
     });
     page.table(&head, rows.collect(), 1);
     let columns = policies[1..].iter().zip(&speedups).map(|(policy, speedups)| (*policy, speedups.clone()));
-    let sheet = Table::new(["kernel"], kernels.iter().map(|(kernel, _)| [kernel.as_str()])).columns(3, columns);
+    let table = Table::new(["kernel"], kernels.iter().map(|(kernel, _)| [kernel.as_str()])).columns(3, columns);
     let chart = Chart::relative(&format!("Replacement policies of the {}", cache.name), "speed-up over LRU");
-    sheet.chart(page, &format!("-{}", cache.group), chart.logarithmic(), sheet.all());
+    table.chart(page, &format!("-{}", cache.group), chart.logarithmic(), table.all());
 }
 
 /// Returns the conclusions for one cache.

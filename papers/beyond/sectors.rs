@@ -8,7 +8,7 @@ use crate::chart::Chart;
 use crate::counted::RunMetrics;
 use crate::judge::mean;
 use crate::page::Page;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use miette::Report;
 use std::path::PathBuf;
@@ -41,10 +41,10 @@ impl SectorResults {
     }
 }
 
-pub(super) fn sectors(desk: &Session) -> Result<Page, FigureError> {
-    let kernels = desk.suite()?;
-    let runs = by_design(desk, &DESIGNS, &kernels)?;
-    Ok(draw(desk.is_quick, &SectorResults { kernels, runs })?)
+pub(super) fn sectors(session: &Session) -> Result<Page, FigureError> {
+    let kernels = session.suite()?;
+    let runs = by_design(session, &DESIGNS, &kernels)?;
+    Ok(draw(session.is_quick, &SectorResults { kernels, runs })?)
 }
 
 fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
@@ -67,9 +67,9 @@ fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
     by_kernel(&mut page, found);
     let names = found.kernels.iter().map(|(kernel, _)| [kernel.as_str()]);
     let columns = (1..DESIGNS.len()).map(|at| (name(DESIGNS[at]), found.speedups(at)));
-    let sheet = Table::new(["kernel"], names).columns(3, columns);
+    let table = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Sectors instead of whole lines", "speed-up");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(&DESIGNS, &found.kernels, &found.runs)?;
     Ok(page)

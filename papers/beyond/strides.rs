@@ -13,7 +13,7 @@ use crate::chart::{Chart, Series};
 use crate::counted::RunMetrics;
 use crate::judge::geometric_mean;
 use crate::page::Page;
-use crate::sheet::row;
+use crate::table::row;
 use crate::{FigureError, Session};
 use warpsieve::launch::LaunchFile;
 use warpsieve::run::open;
@@ -66,24 +66,24 @@ fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     (scheme >= pairs.len() as f64 * (1.0 + NOTED).ln()).then(|| 100.0 * padding / scheme)
 }
 
-pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
-    let kernels = pairs_of_files(desk)?;
+pub(super) fn strides(session: &Session) -> Result<Page, FigureError> {
+    let kernels = pairs_of_files(session)?;
     let of_file = |file: &str| -> Vec<_> {
         kernels.iter().map(|(name, path)| (name.clone(), path.with_file_name(file))).collect()
     };
-    let [plain, padded] = FILES.map(|file| by_design(desk, &DESIGNS, &of_file(file)));
-    Ok(draw(desk.is_quick, &StrideResults { kernels, plain: plain?, padded: padded? })?)
+    let [plain, padded] = FILES.map(|file| by_design(session, &DESIGNS, &of_file(file)));
+    Ok(draw(session.is_quick, &StrideResults { kernels, plain: plain?, padded: padded? })?)
 }
 
 /// Returns every kernel that has two launch files, one with and one without padding. In quick mode, returns
 /// only the kernels with the fewest threads.
-fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
+fn pairs_of_files(session: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
     let has_both = |path: &PathBuf| FILES.iter().all(|file| LaunchFile::exists(&path.with_file_name(file)));
-    let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
+    let mut kernels: Vec<_> = session.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
     for (_, path) in &mut kernels {
         path.set_file_name(FILES[0]);
     }
-    if desk.is_quick {
+    if session.is_quick {
         let mut sized =
             kernels.into_iter().map(|one| Ok((threads(&one.1)?, one))).collect::<Result<Vec<_>, Report>>()?;
         sized.sort();

@@ -8,7 +8,7 @@ use crate::counted::{RunMetrics, parts, run_metrics, speedups};
 use crate::judge::mean;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 
 /// Machines: the L1 of `fermi` has 32 sets of 4 ways, and the L1 of `volta` has 4 sets of 256 ways.
@@ -55,17 +55,17 @@ impl VictimResults {
     }
 }
 
-pub(super) fn victim(desk: &Session) -> Result<Page, FigureError> {
-    let launches = KERNELS.map(|kernel| desk.launch(kernel, "launch"));
+pub(super) fn victim(session: &Session) -> Result<Page, FigureError> {
+    let launches = KERNELS.map(|kernel| session.launch(kernel, "launch"));
     let point = |machine: &'static str, scheme: &'static Scheme| {
         launches.iter().map(move |path| Point::new(path, machine, scheme.designs, scheme.sets))
     };
     let on = |machine| SCHEMES.iter().flat_map(move |scheme| point(machine, scheme));
     let points: Vec<_> = MACHINES.into_iter().flat_map(on).collect();
-    let runs = run_metrics(desk, &points)?;
+    let runs = run_metrics(session, &points)?;
     let by_scheme: Vec<_> = runs.chunks(KERNELS.len()).map(<[_]>::to_vec).collect();
     let found = by_scheme.chunks(SCHEMES.len()).map(<[_]>::to_vec).collect();
-    Ok(draw(desk.is_quick, &VictimResults(found))?)
+    Ok(draw(session.is_quick, &VictimResults(found))?)
 }
 
 fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
@@ -91,10 +91,10 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
     page.table(&head, rows.collect(), 2);
     for (machine, name) in MACHINES.iter().enumerate() {
         let columns = (1..SCHEMES.len()).map(|at| (SCHEMES[at].name.to_owned(), found.speedups(machine, at)));
-        let sheet = Table::new(["kernel"], KERNELS.iter().map(|kernel| [*kernel])).columns(3, columns);
-        sheet.show(&mut page, &format!("## By kernel on `{name}`\nSpeed-ups."))?;
+        let table = Table::new(["kernel"], KERNELS.iter().map(|kernel| [*kernel])).columns(3, columns);
+        table.show(&mut page, &format!("## By kernel on `{name}`\nSpeed-ups."))?;
         let chart = Chart::relative(&format!("Victim cache and prefetcher on {name}"), "speed-up");
-        sheet.chart(&mut page, &format!("-{name}"), chart.logarithmic(), sheet.all());
+        table.chart(&mut page, &format!("-{name}"), chart.logarithmic(), table.all());
     }
     page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;

@@ -69,7 +69,7 @@ args = ["chain", "last", { i32 = 4 }]
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
 /// Measures the duration of each step of a replacement on a machine that is otherwise idle.
-fn measure(desk: &Session) -> Result<Times, FigureError> {
+fn measure(session: &Session) -> Result<Times, FigureError> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
     for (file, text) in [("chase.ptx", CHASE), ("chase.toml", LAUNCH)] {
@@ -77,7 +77,7 @@ fn measure(desk: &Session) -> Result<Times, FigureError> {
     }
     let point = Point::new(&launch, MACHINE, &[], &ALONE);
     let look_up = resolve_config(MACHINE, &[], &ALONE)?.config.l2.lookup_latency;
-    let done = desk.runner.run_clocked(&[point])?;
+    let done = session.runner.run_clocked(&[point])?;
     let counters = &done[0].counters;
     let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
@@ -88,7 +88,7 @@ fn measure(desk: &Session) -> Result<Times, FigureError> {
     Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })
 }
 
-pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig2(session: &Session) -> Result<Page, FigureError> {
     let stated = Times::OF_THE_FIGURE;
     let play = |entries, times| replacements(entries, times).into_diagnostic().wrap_err("the bank cannot run");
     let (conventional, conventional_cycles) = play(0, stated)?;
@@ -114,7 +114,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
             cells.push([request, *flow, *what, &ours.to_string(), &cycle.to_string(), how].map(str::to_owned).into());
         }
     }
-    let ours = measure(desk)?;
+    let ours = measure(session)?;
     let Times { look_up, evict, fetch } = ours;
     for (what, cycles, published) in [
         ("latency of a single eviction, on our machine", evict, stated.evict),
@@ -128,7 +128,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
          and none for a swap. The other cycles follow from these latencies. In the text, the fetch of C starts at 90,\n\
          when C arrives and has not been looked up yet. Here it starts at 100.";
     let title = "candel2018, Figure 2: three replacements of one line";
-    let mut page = Page::with_comparison("candel2018/fig2", desk.is_quick, title, about, rows);
+    let mut page = Page::with_comparison("candel2018/fig2", session.is_quick, title, about, rows);
     page.csv = comma_separated(&["request", "flow", "what", "cycle", "published", "how"], &cells)?;
     page.table(&["request", "flow", "what", "cycle", "published", "how"], cells, 6);
     page.text(&format!("## Conventional\n```text\n{conventional_cycles}```"));

@@ -16,8 +16,8 @@ const GAIN: f64 = 0.25;
 /// saturated.
 const SATURATED: f64 = 0.95;
 
-pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measure(desk)?;
+pub(in super::super) fn fig4(session: &Session) -> Result<Page, FigureError> {
+    let apps = measure(session)?;
     let relative = |name: &str| app(&apps, name).relative_opc();
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
@@ -57,5 +57,5 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
          {}.",
         list_numbers(gains)
     );
-    plot.page(desk, &apps, &about, rows)
+    plot.page(session, &apps, &about, rows)
 }

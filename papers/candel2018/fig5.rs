@@ -15,8 +15,8 @@ const LOW: f64 = 1.5;
 /// Maximum relative difference in operations per cycle (OPC) from the baseline that is regarded as no change.
 const SAME: f64 = 0.05;
 
-pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measure(desk)?;
+pub(in super::super) fn fig5(session: &Session) -> Result<Page, FigureError> {
+    let apps = measure(session)?;
     let mut rows = Vec::new();
     let mut claim = |what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(Class::Sign, what, ours, published, passed));
@@ -45,5 +45,5 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
         "Misses of loads, stores and atomics. An access to a line in flight is not a miss. {} is the baseline.",
         L2S[BASELINE].0
     );
-    plot.page(desk, &apps, &about, rows)
+    plot.page(session, &apps, &about, rows)
 }

@@ -8,14 +8,14 @@ use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::sheet::Table;
+use crate::table::Table;
 
 /// Maximum average delay of L2 misses that is regarded as near zero: in cycles, and as a fraction of the
 /// baseline's delay.
 const NONE: (f64, f64) = (4.0, 0.05);
 
-pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measure(desk)?;
+pub(in super::super) fn fig6(session: &Session) -> Result<Page, FigureError> {
+    let apps = measure(session)?;
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(class, what, ours, published, passed));
@@ -36,7 +36,7 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
     let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared_configs(), of: |app| app.delay };
     let about = "Average cycles from the lookup that misses to the departure of the fetch, without the time in memory.";
-    let mut page = plot.page(desk, &apps, about, rows)?;
+    let mut page = plot.page(session, &apps, about, rows)?;
     let l2s = [BASELINE, FRC_4, FRC_64, LARGER[0]];
     let parts = ["way", "eviction", "channel"];
     let columns = l2s.into_iter().flat_map(|l2| {
@@ -44,8 +44,8 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
         parts.into_iter().enumerate().map(column)
     });
     let columns = columns.map(|(name, (part, l2))| (name, apps.iter().map(|app| app.delays[l2][part]).collect()));
-    let sheet = Table::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
-    sheet.show(
+    let table = Table::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
+    table.show(
         &mut page,
         "## Components of the delay\n\
          Cycles that a miss waits for a way or an FRC entry, for the eviction of the victim, and in the DRAM channel\n\

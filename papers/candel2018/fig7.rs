@@ -16,8 +16,8 @@ const ALL: f64 = 95.0;
 /// constant.
 const SAME: f64 = 5.0;
 
-pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measure(desk)?;
+pub(in super::super) fn fig7(session: &Session) -> Result<Page, FigureError> {
+    let apps = measure(session)?;
     let percent = |share: f64| 100.0 * share;
     let shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
     let median = median(&shares).unwrap_or(f64::NAN);
@@ -41,5 +41,5 @@ pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
     let plot =
         Plot { figure: "candel2018/fig7", chart, l2s: FRCS.collect(), of: |app| app.share.map(|share| 100.0 * share) };
     let about = "Misses whose line is fetched into the FRC at once, as a percentage of all L2 misses.";
-    plot.page(desk, &apps, about, rows)
+    plot.page(session, &apps, about, rows)
 }

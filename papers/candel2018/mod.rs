@@ -13,7 +13,7 @@ use crate::chart::Chart;
 use crate::judge::{ComparisonRow, median, number};
 use crate::page::Page;
 use crate::runs::Point;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{Figure, FigureError, Named, Session, index_of};
 use warpsieve::run::Counters;
 
@@ -154,9 +154,9 @@ impl App {
 }
 
 /// Runs every application on every L2 configuration. All plots use the results of these runs.
-fn measure(desk: &Session) -> Result<Vec<App>, FigureError> {
-    let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
-        Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
+fn measure(session: &Session) -> Result<Vec<App>, FigureError> {
+    let done = session.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
+        Point::new(&session.launch(kernel, size), MACHINE, designs, &[])
     })?;
     let apps = APPS.iter().zip(&done).map(|(&(name, ..), runs)| {
         let each = |measure: fn(&Counters) -> f64| std::array::from_fn(|l2| measure(&runs[l2].counters));
@@ -196,15 +196,15 @@ struct Plot<'a> {
 
 impl Plot<'_> {
     /// Creates the results page of the plot, with comparisons with the paper, numbers and chart.
-    fn page(self, desk: &Session, apps: &[App], about: &str, rows: Vec<ComparisonRow>) -> Result<Page, FigureError> {
+    fn page(self, session: &Session, apps: &[App], about: &str, rows: Vec<ComparisonRow>) -> Result<Page, FigureError> {
         let about = format!("{about}\n\n{L2S_SHOWN}");
         let mut page =
-            Page::with_comparison(self.figure, desk.is_quick, &self.chart.title, &about, explain(apps, rows));
+            Page::with_comparison(self.figure, session.is_quick, &self.chart.title, &about, explain(apps, rows));
         let column = |l2: usize| (L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2]).collect());
-        let sheet = Table::new(["application"], apps.iter().map(|app| [app.name]));
-        let sheet = sheet.columns(3, self.l2s.into_iter().map(column));
-        sheet.table(&mut page, &format!("## {}", self.chart.unit))?;
-        sheet.chart(&mut page, "", self.chart, sheet.all());
+        let table = Table::new(["application"], apps.iter().map(|app| [app.name]));
+        let table = table.columns(3, self.l2s.into_iter().map(column));
+        table.table(&mut page, &format!("## {}", self.chart.unit))?;
+        table.chart(&mut page, "", self.chart, table.all());
         Ok(page)
     }
 }

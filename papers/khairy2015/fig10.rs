@@ -2,7 +2,7 @@
 
 use rtl::throttle::dwt_cs::DwtConfig;
 
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measure, miss_percent, sheet, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measure, miss_percent, table, with};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
@@ -25,9 +25,9 @@ const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: L1 misses";
 
-pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig10(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measure(desk, &apps, &[with(&[]), with(DWT_PRIC), with(&["unbounded"])])?;
+    let done = measure(session, &apps, &[with(&[]), with(DWT_PRIC), with(&["unbounded"])])?;
     let misses = [0, 1, 2].map(|machine| each(&done, machine, miss_percent));
     let cuts = [1, 2].map(|machine: usize| -> Vec<f64> {
         misses[0].iter().zip(&misses[machine]).map(|(before, after)| cut(*before, *after)).collect()
@@ -49,11 +49,11 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
         )
     }));
     rows.extend(NEAR.map(|name| near(name, &done[index_of(&apps, name)])));
-    let mut page = Page::with_comparison("khairy2015/fig10", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig10", session.is_quick, TITLE, &about, rows);
     let names = ["baseline", "DWT-PRIC", "unbounded", "cut by DWT-PRIC", "cut by unbounded"];
-    let sheet = sheet(&apps, 1, names.into_iter().zip(misses.into_iter().chain(cuts)));
-    sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new(TITLE, "percent"), sheet.all());
+    let table = table(&apps, 1, names.into_iter().zip(misses.into_iter().chain(cuts)));
+    table.table(&mut page, "## Applications")?;
+    table.chart(&mut page, "", Chart::new(TITLE, "percent"), table.all());
     Ok(page)
 }
 

@@ -3,7 +3,7 @@
 use rtl::l1::watch::Fail;
 
 use super::fig4::REASONS;
-use super::{CONTENTION, DWT_PRIC, METHOD, PAPER_FAILS, apps, cut, each, fails_per_kilocycle, measure, sheet, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, PAPER_FAILS, apps, cut, each, fails_per_kilocycle, measure, table, with};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -19,9 +19,9 @@ const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
 const TITLE: &str = "khairy2015, Figure 11: L1 reservation fails";
 
-pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig11(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measure(desk, &apps, &[with(&[]), with(DWT_PRIC)])?;
+    let done = measure(session, &apps, &[with(&[]), with(DWT_PRIC)])?;
     let fails = [0, 1].map(|machine| each(&done, machine, |run| fails_per_kilocycle(run).iter().sum()));
     let cuts: Vec<f64> = fails[0].iter().zip(&fails[1]).map(|(before, after)| cut(*before, *after)).collect();
     let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);
@@ -44,12 +44,12 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
          reduces them.\n\
          {METHOD}"
     );
-    let mut page = Page::with_comparison("khairy2015/fig11", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig11", session.is_quick, TITLE, &about, rows);
     let [before, after] = fails;
     let more = [("of them for MSHR entries", of_mshrs), ("cut, percent", cuts)];
-    let sheet = sheet(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
-    sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new(TITLE, "cycles per thousand, and percent"), sheet.all());
+    let table = table(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
+    table.table(&mut page, "## Applications")?;
+    table.chart(&mut page, "", Chart::new(TITLE, "cycles per thousand, and percent"), table.all());
     Ok(page)
 }
 

@@ -8,7 +8,7 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, harmonic_mean, number};
 use crate::page::Page;
 use crate::runs::RunResult;
-use crate::sheet::Table;
+use crate::table::Table;
 
 /// Machines to compare: name in the figure, and names of the designs.
 const MACHINES: [(&str, &[&str]); 6] = [
@@ -47,21 +47,21 @@ fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
 const TITLE: &str = "khairy2015, Figure 12: PRIC and more ways";
 const KINDS: [Kind; 2] = [Kind::Conflict, Kind::Both];
 
-pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig12(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&KINDS);
-    let done = measure(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
+    let done = measure(session, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
     let about = format!(
         "IPC with an L1 of 16 KB and different numbers of ways, relative to four ways. All L1s have the same latency,\n\
          as in the paper.\n\
          {METHOD}"
     );
-    let mut page = Page::with_comparison("khairy2015/fig12", desk.is_quick, TITLE, &about, rows(&apps, &done));
+    let mut page = Page::with_comparison("khairy2015/fig12", session.is_quick, TITLE, &about, rows(&apps, &done));
     let columns = MACHINES.iter().enumerate().skip(1).map(|(at, (name, _))| (*name, relative(&done, at, 0)));
-    let sheet = Table::new(["app"], apps.iter().map(|app| [app.name])).columns(3, columns);
-    let sheet = sheet.below(["harmonic mean"], |_| true, harmonic);
-    sheet.table(&mut page, "## Applications")?;
+    let table = Table::new(["app"], apps.iter().map(|app| [app.name])).columns(3, columns);
+    let table = table.below(["harmonic mean"], |_| true, harmonic);
+    table.table(&mut page, "## Applications")?;
     let chart = Chart::relative("IPC of an L1 of 16 KB", "IPC, relative to 4 ways");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     Ok(page)
 }
 

@@ -1,7 +1,7 @@
 //! khairy2015 Figure 2: performance without caches, with the caches of the machine, and with caches of
 //! unlimited size.
 
-use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measure, relative, sheet, with};
+use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measure, relative, table, with};
 use crate::FigureError;
 use crate::Session;
 use crate::chart::Chart;
@@ -16,9 +16,9 @@ const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: sensitivity to caches";
 
-pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig2(session: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let done = measure(desk, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
+    let done = measure(session, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
     let relative = [0, 1, 2].map(|machine| relative(&done, machine, 1));
     let mut about = format!(
         "IPC relative to the baseline with its bounded caches. *No caches*: design `no-caches`, in which all loads\n\
@@ -34,11 +34,11 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
             evicted.join(", ")
         );
     }
-    let mut page = Page::with_comparison("khairy2015/fig2", desk.is_quick, TITLE, &about, rows(&apps, &relative));
-    let sheet = sheet(&apps, 3, NAMES.into_iter().zip(relative));
-    sheet.table(&mut page, "## Applications")?;
+    let mut page = Page::with_comparison("khairy2015/fig2", session.is_quick, TITLE, &about, rows(&apps, &relative));
+    let table = table(&apps, 3, NAMES.into_iter().zip(relative));
+    table.table(&mut page, "## Applications")?;
     let chart = Chart::relative("IPC without caches and with unbounded ones", "IPC, relative to bounded");
-    sheet.chart(&mut page, "", chart.logarithmic(), [0, 2]);
+    table.chart(&mut page, "", chart.logarithmic(), [0, 2]);
     Ok(page)
 }
 

@@ -11,7 +11,7 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, mean};
 use crate::page::Page;
 use crate::runs::{Point, RunFailure};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session, index_of};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{locality, ratio};
@@ -81,20 +81,20 @@ impl Shares {
 }
 
 /// Counts the hits of each application on caches without timing, for the machine with the given settings.
-fn count(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
+fn count(session: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
     let points: Vec<_> =
-        apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
-    let done = desk.runner.measure("locality", &points, &|launch: &Path, resolved: &ResolvedMachine| {
+        apps.iter().map(|app| Point::new(&session.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
+    let done = session.runner.measure("locality", &points, &|launch: &Path, resolved: &ResolvedMachine| {
         let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = locality(launch, &resolved.config)?;
         Ok::<_, RunFailure>([l1_unbounded, l1, l2_unbounded, l2].map(Count::from))
     })?;
     Ok(done.iter().map(Shares::new).collect())
 }
 
-pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig3(session: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let shares = count(desk, &apps, &[])?;
-    let spread = count(desk, &super::apps(&THRASHING), &[SPREAD])?;
+    let shares = count(session, &apps, &[])?;
+    let spread = count(session, &super::apps(&THRASHING), &[SPREAD])?;
     let about = format!(
         "Hits in percent of all requests of a cache, by the last user of the line: the same thread (*intra-thread*),\n\
          another thread of the warp (*inter-thread*), another warp of the CTA (*intra-block*), another CTA on the\n\
@@ -108,7 +108,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let rows = held.rows(&spread);
     let mut page = Page::with_comparison(
         "khairy2015/fig3",
-        desk.is_quick,
+        session.is_quick,
         "khairy2015, Figure 3: locality in L1 and L2",
         &about,
         rows,
@@ -124,8 +124,8 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
         [("-l1", "Hits in the L1", [L1_UNBOUNDED, L1]), ("-l2", "Hits in the L2", [L2_UNBOUNDED, L2])]
     {
         let columns = caches.map(|cache| (CACHES[cache], shares.iter().map(|shares| shares.hits(cache)).collect()));
-        let sheet = super::sheet(&apps, 1, columns);
-        sheet.chart(&mut page, suffix, Chart::new(title, "percent of requests"), sheet.all());
+        let table = super::table(&apps, 1, columns);
+        table.chart(&mut page, suffix, Chart::new(title, "percent of requests"), table.all());
     }
     Ok(page)
 }

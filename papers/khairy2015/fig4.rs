@@ -3,7 +3,7 @@
 use rtl::l1::watch::Fail;
 
 use super::{
-    APPS, App, CONTENTION, Kind, METHOD, PAPER_FAILS, each, fails_per_kilocycle, measure, miss_percent, misses, sheet,
+    APPS, App, CONTENTION, Kind, METHOD, PAPER_FAILS, each, fails_per_kilocycle, measure, miss_percent, misses, table,
     with,
 };
 use crate::FigureError;
@@ -24,9 +24,9 @@ const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
 const EXPECTED: [(Kind, Fail); 3] =
     [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)];
 
-pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig4(session: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let done = measure(desk, &apps, &[with(&[]), with(&["unbounded"])])?;
+    let done = measure(session, &apps, &[with(&[]), with(&["unbounded"])])?;
     let fails: Vec<_> = done.iter().map(|runs| fails_per_kilocycle(&runs[0])).collect();
     let per_thousand =
         |whole: fn(&Counters) -> u64| each(&done, 0, |run| 1000.0 * ratio(misses(&run.counters), whole(&run.counters)));
@@ -40,12 +40,12 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
          an SM and per thousand thread instructions.\n\
          {METHOD}"
     );
-    let mut page = Page::with_comparison("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig4", session.is_quick, TITLE, &about, rows);
     let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
-    let sheet = sheet(&apps, 1, (0..PAPER_FAILS).map(of_reason));
-    let sheet = sheet.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
-    sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new(TITLE, "per thousand"), sheet.all());
+    let table = table(&apps, 1, (0..PAPER_FAILS).map(of_reason));
+    let table = table.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
+    table.table(&mut page, "## Applications")?;
+    table.chart(&mut page, "", Chart::new(TITLE, "per thousand"), table.all());
     Ok(page)
 }
 

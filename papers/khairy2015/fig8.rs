@@ -21,21 +21,21 @@ const SCHEMES: [(&str, &[&str]); 4] = [
     ("PRIC", &["pric"]),
 ];
 
-pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig8(session: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let machines: Vec<_> = once(with(&[])).chain(SCHEMES.map(|(_, designs)| with(designs))).collect();
-    let done = measure(desk, &apps, &machines)?;
+    let done = measure(session, &apps, &machines)?;
     let about = format!(
         "IPC relative to the baseline, with *DWT-PRIC* (designs `dwt-pric` and `streaming-l2`) and with each of its\n\
          three components alone: *streaming* bypass of both caches, *DWT-CS* and *PRIC*.\n\
          {METHOD}"
     );
     let rows = rows(&apps, &relative(&done, 1, 0));
-    let mut page = Page::with_comparison("khairy2015/fig8", desk.is_quick, TITLE, &about, rows);
-    let sheet = with_means(&apps, (1..).zip(SCHEMES).map(|(at, (name, _))| (name, relative(&done, at, 0))));
-    sheet.table(&mut page, "## Applications")?;
+    let mut page = Page::with_comparison("khairy2015/fig8", session.is_quick, TITLE, &about, rows);
+    let table = with_means(&apps, (1..).zip(SCHEMES).map(|(at, (name, _))| (name, relative(&done, at, 0))));
+    table.table(&mut page, "## Applications")?;
     let chart = Chart::relative(TITLE, "IPC, relative to the baseline");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     Ok(page)
 }
 

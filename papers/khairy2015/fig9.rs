@@ -34,9 +34,9 @@ struct GainResults {
     gains: [Vec<f64>; 4],
 }
 
-pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig9(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measure(desk, &apps, &MACHINES.map(with))?;
+    let done = measure(session, &apps, &MACHINES.map(with))?;
     let found = GainResults { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
     let about = format!(
         "IPC relative to the baseline, for the applications with contention for the L1. *DWT-PRIC*: designs\n\
@@ -45,11 +45,11 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     );
     let mut rows: Vec<_> = PUBLISHED.iter().flat_map(|published| found.of_class(published)).collect();
     rows.extend(["SpMV", "BFS"].map(|name| found.of_app(name)));
-    let mut page = Page::with_comparison("khairy2015/fig9", desk.is_quick, TITLE, &about, rows);
-    let sheet = with_means(&found.apps, NAMES.into_iter().zip(found.gains).skip(1));
-    sheet.table(&mut page, "## Applications")?;
+    let mut page = Page::with_comparison("khairy2015/fig9", session.is_quick, TITLE, &about, rows);
+    let table = with_means(&found.apps, NAMES.into_iter().zip(found.gains).skip(1));
+    table.table(&mut page, "## Applications")?;
     let chart = Chart::relative(TITLE, "IPC, relative to the baseline");
-    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    table.chart(&mut page, "", chart.logarithmic(), table.all());
     Ok(page)
 }
 

@@ -18,7 +18,7 @@ use rtl::sm::StallReason;
 
 use crate::judge::harmonic_mean;
 use crate::runs::{Point, RunResult};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{Figure, FigureError, Named, SECTORS, Session, index_of};
 use warpsieve::run::{Counters, ratio};
 
@@ -186,24 +186,24 @@ fn with<'a>(designs: &'a [&'a str]) -> Machine<'a> {
     (designs, &[])
 }
 
-fn point(desk: &Session, app: &App, (designs, sets): Machine<'_>) -> Point {
+fn point(session: &Session, app: &App, (designs, sets): Machine<'_>) -> Point {
     let [designs, sets] = [[&[DESIGN], designs].concat(), [&[SECTORS], sets].concat()];
-    Point::new(&desk.launch(app.kernel, app.size), MACHINE, &designs, &sets)
+    Point::new(&session.launch(app.kernel, app.size), MACHINE, &designs, &sets)
 }
 
 /// Runs each application on each variant of the machine.
-fn measure(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
-    desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
+fn measure(session: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
+    session.runner.table(apps, machines, |app, machine| point(session, app, *machine))
 }
 
 /// Runs one application on the machine with the given designs, up to core cycle `last`.
-fn measured_until(desk: &Session, app: &App, designs: &[&str], last: u64) -> Result<RunResult, FigureError> {
-    Ok(desk.runner.run_clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
+fn measured_until(session: &Session, app: &App, designs: &[&str], last: u64) -> Result<RunResult, FigureError> {
+    Ok(session.runner.run_clocked_until(&[point(session, app, with(designs))], Some(last))?.remove(0))
 }
 
 /// Creates a table with one row per application. Each row begins with the name and the class of the
 /// application.
-fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
+fn table<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
     Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
@@ -211,8 +211,8 @@ fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'
 /// of all applications.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
-    let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
-        sheet.below(["harmonic mean", kind.name()], |row| apps[row].kind == kind, harmonic)
+    let of_kinds = kinds.fold(table(apps, 3, columns), |table, kind| {
+        table.below(["harmonic mean", kind.name()], |row| apps[row].kind == kind, harmonic)
     });
     of_kinds.below(["harmonic mean", "all"], |_| true, harmonic)
 }

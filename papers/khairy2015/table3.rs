@@ -11,7 +11,7 @@ use crate::chart::{Chart, Form, Series};
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::runs::RunResult;
-use crate::sheet::row;
+use crate::table::row;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
@@ -51,13 +51,13 @@ fn holds_back(run: &RunResult) -> bool {
 }
 
 /// Runs each application with warp limits in ascending order, until a limit throttles none of its warps.
-fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
+fn search(session: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
     for limit in 1..=MAX_WARPS {
         let tried: Vec<&App> = open.iter().map(|at| apps[*at]).collect();
         let set = format!("sm.warp_limit={limit}");
-        let done = measure(desk, &tried, &[(&["pric"], &[&set])])?;
+        let done = measure(session, &tried, &[(&["pric"], &[&set])])?;
         let mut still = Vec::new();
         for (at, runs) in open.into_iter().zip(&done) {
             found[at].ipc.push(runs[0].counters.ipc());
@@ -76,11 +76,11 @@ const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 /// Returns the number of thread instructions that each SM issues while DWT-CS samples warp limits. During the
 /// sampling, SM number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the
 /// sampling does not begin at the earliest possible time.
-fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
+fn sample(session: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
     let end = begin + u64::from(DWT.sample) * period;
-    let at = |cycle: u64| measured_until(desk, app, DWT_PRIC, cycle);
+    let at = |cycle: u64| measured_until(session, app, DWT_PRIC, cycle);
     let (before, after, settled) = (at(begin)?, at(end)?, at(end + 2 * there_and_back)?);
     if settled.warp_limits.is_empty() {
         return Ok(None);
@@ -141,7 +141,7 @@ impl LimitResults<'_> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }
 
-    fn row(&self, desk: &Session) -> Result<ComparisonRow, FigureError> {
+    fn row(&self, session: &Session) -> Result<ComparisonRow, FigureError> {
         let (name, best, dwt) = (self.app.name, self.search.best(), self.limit(0));
         let band = if name == UNSTEADY { APART } else { 0 };
         let expected = if band == 0 { "the same".to_owned() } else { format!("within {band}") };
@@ -153,7 +153,7 @@ impl LimitResults<'_> {
             &format!("{published_dwt} and {published}: {expected}"),
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
         );
-        let sample = if row.passed { None } else { sample(desk, self.app)? };
+        let sample = if row.passed { None } else { sample(session, self.app)? };
         Ok(row.explain_failure(|| why(&self.search, dwt, &self.runs[0], sample.as_deref())))
     }
 
@@ -177,11 +177,11 @@ impl LimitResults<'_> {
 
 const TITLE: &str = "khairy2015, Table 3: warps per scheduler";
 
-pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn table3(session: &Session) -> Result<Page, FigureError> {
     let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
     let persist = ["throttle.persist=kernel"];
-    let searched = search(desk, &apps)?;
-    let done = measure(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
+    let searched = search(session, &apps)?;
+    let done = measure(session, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
     let found = apps.into_iter().zip(PUBLISHED).zip(searched.into_iter().zip(done));
     let found =
         found.map(|((app, (_, swt, dwt)), (search, runs))| LimitResults { app, search, runs, published: (swt, dwt) });
@@ -194,7 +194,7 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
          of a kernel (`throttle.persist = \"kernel\"`).\n\
          {METHOD}"
     );
-    let mut rows: Vec<ComparisonRow> = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
+    let mut rows: Vec<ComparisonRow> = found.iter().map(|settled| settled.row(session)).collect::<Result<_, _>>()?;
     let search = u64::from(DWT.period * (DWT.above + DWT.sample));
     rows.push(
         ComparisonRow::claim(
@@ -208,7 +208,7 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
             "we chose the periods before and in a sample to give this sum, as the paper states only the sum",
         ),
     );
-    let mut page = Page::with_comparison("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/table3", session.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
     page.text("## Applications");
     page.numbers(&head, found.iter().map(LimitResults::cells).collect(), 1)?;

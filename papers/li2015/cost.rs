@@ -9,8 +9,8 @@ use super::{APPS, DESIGN, MACHINE};
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::runs::RunFailure;
-use crate::sheet::row;
 use crate::structures::{block, scope};
+use crate::table::row;
 use crate::{FigureError, Session, index_of};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Activity, Block, Energy};
@@ -61,13 +61,13 @@ impl Cache {
 }
 
 /// Returns the dynamic energy and the leakage energy of each run, in pJ.
-fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
+fn energies(session: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let apps = SAVED.iter().map(|(name, _)| &APPS[index_of(&APPS, name)]);
     let points: Vec<_> =
-        apps.flat_map(|app| [app.point(desk, &[], &[]), app.point(desk, &["decoupled"], &[])]).collect();
+        apps.flat_map(|app| [app.point(session, &[], &[]), app.point(session, &["decoupled"], &[])]).collect();
     let options = RunOptions { structures: true, ..RunOptions::default() };
-    desk.runner.measure("energies", &points, &|launch: &Path, resolved: &ResolvedMachine| {
+    session.runner.measure("energies", &points, &|launch: &Path, resolved: &ResolvedMachine| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
         match (&report.outcome, Activity::of(&report)) {
             (Outcome::Finished, Some(activity)) => {
@@ -122,11 +122,11 @@ fn compare_saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 
     ComparisonRow::factor(&format!("energy saved, {app}, %"), saved(all), published, 0.0).with_reason(&why)
 }
 
-pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn cost(session: &Session) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let [plain, decoupled] = [&[DESIGN][..], &[DESIGN, "decoupled"]].map(|designs| Cache::new(technology, designs));
     let (plain, decoupled) = (plain?, decoupled?);
-    let energies = energies(desk)?;
+    let energies = energies(session)?;
     let pairs = energies.as_chunks().0;
     let mut rows: Vec<ComparisonRow> = of_structures(&plain, &decoupled).into();
     rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| compare_saved(published, pair)));
@@ -134,7 +134,7 @@ pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
     the tags of one set. They are estimated from the structures of the machine (`warpsieve area`); the paper uses\n\
     CACTI 6.5. Energy savings refer to the whole machine, including its DRAM, over the whole run (`run --energy`).";
     let title = "li2015, section 6.5: cost and energy";
-    let mut page = Page::with_comparison("li2015/cost", desk.is_quick, title, about, rows);
+    let mut page = Page::with_comparison("li2015/cost", session.is_quick, title, about, rows);
     let shown =
         |what: &str, plain: f64, decoupled: f64| row(what, [plain, decoupled].map(|value| format!("{value:.4}")));
     let mut cells = vec![

@@ -1,7 +1,7 @@
 //! li2015 Figure 10: L1 hits, traffic to the L2 and traffic to memory with each scheme.
 
 use super::schemes::{Scheme, Schemes, all_hits, hits_through};
-use super::{BELOW_ONE, Kind, sheet};
+use super::{BELOW_ONE, Kind, table};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -50,28 +50,28 @@ const READING: &str = "*Hits*: loads that hit in the L1 or hit a line in flight,
     requests: 38.5 points above BL's 8.9 % (figure 5a) are 47.4 %, more than the 46.8 % of requests whose line is\n\
     requested more than once (figure 5b).";
 
-pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
-    let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
+pub(in super::super) fn fig10(session: &Session) -> Result<Page, FigureError> {
+    let schemes = Schemes::measure(session, &[Kind::Unfriendly])?;
     let [hits, all, l2, dram] =
         [hits_through, all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
     let found = SchemeMetrics { schemes: &schemes, hits, l2, dram };
     let about = format!("{READING}\n{}", schemes.text());
     let title = "li2015, Figure 10: hits in the L1, and traffic below it";
-    let mut page = Page::with_comparison("li2015/fig10", desk.is_quick, title, &about, found.rows());
+    let mut page = Page::with_comparison("li2015/fig10", session.is_quick, title, &about, found.rows());
     let columns = [("hits %", found.hits), ("L2", found.l2), ("DRAM", found.dram), ("of all %", all)]
         .into_iter()
         .flat_map(|(what, values)| {
             SHOWN.iter().zip(values).map(move |(scheme, values)| (format!("{what} {}", scheme.name()), values))
         });
-    let sheet = sheet(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
-    sheet.table(&mut page, "## Applications")?;
+    let table = table(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
+    table.table(&mut page, "## Applications")?;
     let charts = [
         ("-a", "Hit rate of the loads that do not bypass the L1", "percent"),
         ("-b", "Requests to the L2", "per thousand instructions"),
         ("-c", "L2 misses", "per thousand instructions"),
     ];
     for (at, (suffix, title, unit)) in charts.into_iter().enumerate() {
-        sheet.chart(&mut page, suffix, Chart::new(title, unit), at * SHOWN.len()..(at + 1) * SHOWN.len());
+        table.chart(&mut page, suffix, Chart::new(title, unit), at * SHOWN.len()..(at + 1) * SHOWN.len());
     }
     Ok(page)
 }

@@ -32,12 +32,12 @@ const L2: [Variant; 2] = [
 /// Maximum difference of a mean ratio from 1 that is regarded as no effect.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig2(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let variants: Vec<&Variant> = L1.iter().chain(&L2).collect();
     let machines = once(vec![]).chain(variants.iter().map(|variant| variant.sets.to_vec()));
     let machines: Vec<_> = machines.map(|sets| (vec![], sets)).collect();
-    let done = measure(desk, &apps, &machines)?;
+    let done = measure(session, &apps, &machines)?;
     let gain = |runs: &Vec<RunResult>, variant: usize| runs[variant + 1].counters.ipc() / runs[0].counters.ipc();
     let gains = |variant: usize| done.iter().map(|runs| gain(runs, variant)).collect::<Vec<_>>();
     let gains: Vec<_> = (0..variants.len()).map(gains).collect();
@@ -48,13 +48,13 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
          {KERNELS}"
     );
     let title = "li2015, Figure 2: larger caches";
-    let mut page = Page::with_comparison("li2015/fig2", desk.is_quick, title, &about, rows(&apps, &gains));
-    let sheet = relative_sheet(Kind::Unfriendly, &apps, variants.iter().map(|variant| variant.name).zip(gains));
-    sheet.table(&mut page, "## Applications\nThe first four columns change the L1, the last two the L2.")?;
+    let mut page = Page::with_comparison("li2015/fig2", session.is_quick, title, &about, rows(&apps, &gains));
+    let table = relative_sheet(Kind::Unfriendly, &apps, variants.iter().map(|variant| variant.name).zip(gains));
+    table.table(&mut page, "## Applications\nThe first four columns change the L1, the last two the L2.")?;
     for (suffix, title, range) in
         [("-l1", "IPC with another L1", 0..L1.len()), ("-l2", "IPC with another L2", L1.len()..variants.len())]
     {
-        sheet.chart(&mut page, suffix, Chart::relative(title, RELATIVE_IPC), range);
+        table.chart(&mut page, suffix, Chart::relative(title, RELATIVE_IPC), range);
     }
     Ok(page)
 }

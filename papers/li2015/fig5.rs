@@ -3,12 +3,12 @@
 
 use super::reuse::count;
 use super::schemes::{all_hits, of_l1s};
-use super::{App, BELOW_ONE, KERNELS, Kind, apps, measure, sheet};
+use super::{App, BELOW_ONE, KERNELS, Kind, apps, measure, table};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
 use crate::runs::RunResult;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
@@ -24,11 +24,11 @@ const HALO: &str = "the halos of tiles overlap, and a line holds rows of several
 const AGAIN: &str = "PTF, SSSP and BH have few requests without reuse. PTF reads rows of indices that are longer than \
     a line, an SM of SSSP gathers from all 4,096 lines of distances, and BH visits nodes of which 32 share a line";
 
-pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig5(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
-    let done = measure(desk, &apps, &[(vec![], vec![])])?;
+    let done = measure(session, &apps, &[(vec![], vec![])])?;
     let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
-    let once: Vec<_> = count(desk, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
+    let once: Vec<_> = count(session, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
     let about = format!(
         "*Hits*: hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of all loads and\n\
          stores. A load that finds its line in flight does not count as a hit. *Without reuse*: requests for lines\n\
@@ -36,11 +36,11 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
          {KERNELS}"
     );
     let title = "li2015, Figure 5: hit rates and reuse";
-    let mut page = Page::with_comparison("li2015/fig5", desk.is_quick, title, &about, rows(&apps, &hits, &once));
+    let mut page = Page::with_comparison("li2015/fig5", session.is_quick, title, &about, rows(&apps, &hits, &once));
     let columns = [("hits %", hits.clone()), ("stores among hits %", of_stores), ("without reuse %", once.clone())];
     let table = Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
     table.table(&mut page, "## Applications")?;
-    let shown = sheet(&apps, 1, [("hits", hits), ("without reuse", once)]);
+    let shown = table(&apps, 1, [("hits", hits), ("without reuse", once)]);
     shown.chart(&mut page, "", Chart::new("Hits, and requests without reuse", "percent"), shown.all());
     Ok(page)
 }

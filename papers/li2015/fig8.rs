@@ -10,19 +10,19 @@ use crate::{FigureError, Session};
 /// Maximum relative difference between two IPCs that are regarded as equal.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
-    let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
+pub(in super::super) fn fig8(session: &Session) -> Result<Page, FigureError> {
+    let schemes = Schemes::measure(session, &[Kind::Unfriendly])?;
     let found = RelativeIpcs { relative: Scheme::ALL.map(|scheme| schemes.relative(scheme)), schemes: &schemes };
     let about = format!("IPC relative to the baseline.\n{}", schemes.text());
     let title = "li2015, Figure 8: the unfriendly applications";
-    let mut page = Page::with_comparison("li2015/fig8", desk.is_quick, title, &about, found.rows());
+    let mut page = Page::with_comparison("li2015/fig8", session.is_quick, title, &about, found.rows());
     page.text(
         "Dueling decides once per launch, between two cold L1s. In SD2, it selects the plain L1, because neighboring\n\
          warps and CTAs soon request the same lines again. Most launches of NW end before a decision.",
     );
-    let sheet = schemes.sheet(Kind::Unfriendly);
-    sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::relative("IPC of the unfriendly applications", RELATIVE_IPC), sheet.all());
+    let table = schemes.table(Kind::Unfriendly);
+    table.table(&mut page, "## Applications")?;
+    table.chart(&mut page, "", Chart::relative("IPC of the unfriendly applications", RELATIVE_IPC), table.all());
     Ok(page)
 }
 

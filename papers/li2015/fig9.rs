@@ -14,22 +14,22 @@ const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
     a set, PDP replaces lines as the plain L1 does, so that the best distance loses almost nothing";
-pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
-    let schemes = Schemes::measure(desk, &[Kind::Friendly])?;
+pub(in super::super) fn fig9(session: &Session) -> Result<Page, FigureError> {
+    let schemes = Schemes::measure(session, &[Kind::Friendly])?;
     let insensitive = apps(&[Kind::Insensitive]);
-    let done = measure(desk, &insensitive, &[(vec![], vec![]), (vec!["decoupled-dueling"], vec![])])?;
+    let done = measure(session, &insensitive, &[(vec![], vec![]), (vec!["decoupled-dueling"], vec![])])?;
     let dueling: Vec<_> = done.iter().map(|runs| ipc(&runs[1]) / ipc(&runs[0])).collect();
-    let mut rows = compare_losses(&schemes, common_distance(desk)?);
+    let mut rows = compare_losses(&schemes, common_distance(session)?);
     rows.extend(check_dueling(&schemes, &dueling));
     let about = format!("IPC relative to the baseline.\n{}", schemes.text());
     let title = "li2015, Figure 9: the friendly applications";
-    let mut page = Page::with_comparison("li2015/fig9", desk.is_quick, title, &about, rows);
-    let sheet = schemes.sheet(Kind::Friendly);
-    sheet.table(&mut page, "## Applications")?;
+    let mut page = Page::with_comparison("li2015/fig9", session.is_quick, title, &about, rows);
+    let table = schemes.table(Kind::Friendly);
+    table.table(&mut page, "## Applications")?;
     page.text("## Insensitive applications");
     let cells = insensitive.iter().zip(&dueling).map(|(app, ratio)| vec![app.name.to_owned(), format!("{ratio:.4}")]);
     page.table(&["app", Scheme::Dueling.name()], cells.collect(), 1);
-    sheet.chart(&mut page, "", Chart::relative("IPC of the friendly applications", RELATIVE_IPC), sheet.all());
+    table.chart(&mut page, "", Chart::relative("IPC of the friendly applications", RELATIVE_IPC), table.all());
     Ok(page)
 }
 

@@ -18,7 +18,7 @@ use miette::Report;
 
 use crate::judge::{Effect, geometric_mean};
 use crate::runs::{Point, RunResult};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{Figure, FigureError, Named, SECTORS, Session, index_of};
 use warpsieve::launch::LaunchFile;
 
@@ -157,24 +157,24 @@ fn apps(kinds: &[Kind]) -> Vec<&'static App> {
 }
 
 impl App {
-    fn launch(&self, desk: &Session) -> PathBuf {
-        desk.launch(self.kernel, self.size)
+    fn launch(&self, session: &Session) -> PathBuf {
+        session.launch(self.kernel, self.size)
     }
 
     /// Creates a simulation point with the given designs and settings. Loads that bypass the L1 request
     /// single sectors, unless one of the settings in `sets` selects otherwise.
-    fn point(&self, desk: &Session, designs: &[&str], sets: &[&str]) -> Point {
+    fn point(&self, session: &Session, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);
         let sectors: &[&str] = if says { &[] } else { &[SECTORS] };
-        Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), &[sectors, sets].concat())
+        Point::new(&self.launch(session), MACHINE, &[&[DESIGN], designs].concat(), &[sectors, sets].concat())
     }
 }
 
 /// Returns the number of tree nodes in the launch file of application BH, and the number of warps that
 /// traverse the tree.
-fn walk(desk: &Session) -> Result<(usize, u32), Report> {
-    let file = LaunchFile::read(&APPS[index_of(&APPS, "BH")].launch(desk))?;
+fn walk(session: &Session) -> Result<(usize, u32), Report> {
+    let file = LaunchFile::read(&APPS[index_of(&APPS, "BH")].launch(session))?;
     let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
     let threads = file.launches().map(|launch| launch.grid.iter().chain(&launch.block).product::<u32>()).max();
     Ok((nodes, threads.unwrap_or_default() / WARP))
@@ -189,15 +189,15 @@ const WARP: u32 = 32;
 
 /// Runs each application on each machine. A machine is given by its designs and settings.
 fn measure(
-    desk: &Session,
+    session: &Session,
     apps: &[&App],
     machines: &[(Vec<&str>, Vec<&str>)],
 ) -> Result<Vec<Vec<RunResult>>, FigureError> {
-    desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
+    session.runner.table(apps, machines, |app, (designs, sets)| app.point(session, designs, sets))
 }
 
 /// Creates a table with one row per application. Each row begins with the name of the application.
-fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
+fn table(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
     Table::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
@@ -208,7 +208,7 @@ fn relative_sheet(
     apps: &[&App],
     columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
 ) -> Table {
-    sheet(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
+    table(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 
 /// Label of the vertical axis in charts of relative IPC.

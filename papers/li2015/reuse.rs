@@ -7,7 +7,7 @@ use golden::untimed::{DISTANCES, REFERENCES, Reuse};
 use miette::Report;
 use serde::{Deserialize, Serialize};
 
-use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, sheet, walk};
+use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, table, walk};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
@@ -39,10 +39,10 @@ impl ReuseCounts {
 }
 
 /// Counts the references and reuse distances of each application on the model without timing.
-pub(super) fn count(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
-    let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
-    desk.runner.measure("reuse", &points, &|launch: &Path,
-                                            resolved: &ResolvedMachine|
+pub(super) fn count(session: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
+    let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(session), MACHINE, &[DESIGN], &[])).collect();
+    session.runner.measure("reuse", &points, &|launch: &Path,
+                                               resolved: &ResolvedMachine|
      -> Result<ReuseCounts, RunFailure> {
         let Reuse { lines, requests, once, distances } = reuse(launch, &resolved.config)?;
         Ok(ReuseCounts { lines, requests, once, distances })
@@ -69,8 +69,8 @@ const METHOD: &str = "Requests are the line requests that the coalescer makes fr
     separately, as an SM has its own L1 and a launch starts with an empty one.";
 
 /// Explains how often the lines of application BH are referenced.
-fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
-    let (nodes, warps) = walk(desk)?;
+fn nodes(session: &Session, counted: &ReuseCounts) -> Result<String, Report> {
+    let (nodes, warps) = walk(session)?;
     let sms = resolve_config(MACHINE, &[DESIGN], &[])?.config.num_sms;
     Ok(format!(
         "each of the {warps} warps visits all {} nodes, 32 of which share a line. There are {} requests in total, and \
@@ -81,10 +81,10 @@ fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
     ))
 }
 
-pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig3(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let counted = count(desk, &apps)?;
-    let nodes = nodes(desk, &counted[index_of(&apps, "BH")])?;
+    let counted = count(session, &apps)?;
+    let nodes = nodes(session, &counted[index_of(&apps, "BH")])?;
     let row = |(app, counted): (&&App, &ReuseCounts)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
@@ -99,12 +99,12 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     );
     let title = "li2015, Figure 3: how often lines are requested";
     let rows = apps.iter().zip(&counted).map(row).collect();
-    let mut page = Page::with_comparison("li2015/fig3", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig3", session.is_quick, title, &about, rows);
     let names = ["once", "twice", "three times", "more often"];
-    let sheet = sheet(&apps, 1, columns(names, &counted, |counted| counted.lines));
-    sheet.table(&mut page, "## Applications")?;
+    let table = table(&apps, 1, columns(names, &counted, |counted| counted.lines));
+    table.table(&mut page, "## Applications")?;
     let chart = Chart::new("Lines by the number of requests from an SM", "percent of lines");
-    sheet.chart(&mut page, "", chart, sheet.all());
+    table.chart(&mut page, "", chart, table.all());
     Ok(page)
 }
 
@@ -130,9 +130,9 @@ pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }
 
-pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig4(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let counted = count(desk, &apps)?;
+    let counted = count(session, &apps)?;
     let beyond = |counted: &ReuseCounts, distance: usize| -> f64 {
         percentages(counted.distances)[class_of(distance)..].iter().sum()
     };
@@ -159,9 +159,9 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     );
     let title = "li2015, Figure 4: how soon lines are requested again";
     let rows = vec![row.with_reason(&neighbours)];
-    let mut page = Page::with_comparison("li2015/fig4", desk.is_quick, title, &about, rows);
-    let sheet = sheet(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
-    sheet.table(&mut page, "## Applications")?;
-    sheet.lines(&mut page, Chart::new("Requests between two requests for the same line", "percent of reuses"));
+    let mut page = Page::with_comparison("li2015/fig4", session.is_quick, title, &about, rows);
+    let table = table(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
+    table.table(&mut page, "## Applications")?;
+    table.lines(&mut page, Chart::new("Requests between two requests for the same line", "percent of reuses"));
     Ok(page)
 }

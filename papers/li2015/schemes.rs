@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{App, KERNELS, Kind, apps, mean_of, measure, relative_sheet};
 use crate::runs::RunResult;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session, index_of};
 use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
@@ -75,7 +75,7 @@ pub(super) struct Schemes {
 }
 
 impl Schemes {
-    pub(super) fn measure(desk: &Session, kinds: &[Kind]) -> Result<Self, FigureError> {
+    pub(super) fn measure(session: &Session, kinds: &[Kind]) -> Result<Self, FigureError> {
         let apps = apps(kinds);
         let machines = [
             (vec![], vec![]),
@@ -85,18 +85,18 @@ impl Schemes {
             (vec!["decoupled"], vec![FIRST_COUNTS]),
             (vec!["decoupled-dueling"], vec![]),
         ];
-        let fixed = measure(desk, &apps, &machines)?;
-        let threshold = best_threshold(desk)?;
+        let fixed = measure(session, &apps, &machines)?;
+        let threshold = best_threshold(session)?;
         let set = format!("l1.bypass.threshold={threshold}");
-        let profiled = measure(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
-        let tried = search(desk, &apps)?;
+        let profiled = measure(session, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
+        let tried = search(session, &apps)?;
         let distances: Vec<_> = tried.iter().map(|tried| best_distance(&ipcs(tried))).collect();
         let runs = fixed.into_iter().zip(profiled).zip(&tried).zip(&distances);
         let runs = runs.map(|(((fixed, profiled), tried), distance)| {
             let [plain, ball, mrpb, decoupled, second, dueling] = [0, 1, 2, 3, 4, 5].map(|at| fixed[at].clone());
             vec![plain, ball, profiled[0].clone(), mrpb, tried[distance].clone(), decoupled, second, dueling]
         });
-        Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances, tried })
+        Ok(Self { runs: runs.collect(), found: share_found(session, &apps)?, apps, threshold, distances, tried })
     }
 
     /// Returns a metric of each application when it runs with the given scheme.
@@ -116,7 +116,7 @@ impl Schemes {
     }
 
     /// Creates the table of the IPC of each application with each scheme, relative to the baseline.
-    pub(super) fn sheet(&self, kind: Kind) -> Table {
+    pub(super) fn table(&self, kind: Kind) -> Table {
         let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
         relative_sheet(kind, &self.apps, columns)
     }
@@ -187,24 +187,24 @@ pub(super) fn ipc(run: &RunResult) -> f64 {
 
 /// Runs each application with PDP at each protecting distance that is given for it.
 fn measure_protected(
-    desk: &Session,
+    session: &Session,
     apps: &[&App],
     wanted: &[Vec<u32>],
 ) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let point =
-        |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
+        |app: &App, distance: &u32| app.point(session, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
     let asked = || apps.iter().zip(wanted);
     let points: Vec<_> = asked().flat_map(|(app, wanted)| wanted.iter().map(|distance| point(app, distance))).collect();
-    let mut done = desk.runner.run_clocked(&points)?.into_iter();
+    let mut done = session.runner.run_clocked(&points)?.into_iter();
     Ok(asked().map(|(_, wanted)| wanted.iter().copied().zip(&mut done).collect()).collect())
 }
 
 /// Runs each application with PDP at all protecting distances that the search for the best one tries.
-fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
+fn search(session: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let mut tried = vec![BTreeMap::new(); apps.len()];
     let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
     while wanted.iter().any(|wanted| !wanted.is_empty()) {
-        for (tried, more) in tried.iter_mut().zip(measure_protected(desk, apps, &wanted)?) {
+        for (tried, more) in tried.iter_mut().zip(measure_protected(session, apps, &wanted)?) {
             tried.extend(more);
         }
         wanted = tried.iter().map(|tried| halfway(&ipcs(tried))).collect();
@@ -214,12 +214,13 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>
 
 /// Returns how close the search comes to the best possible IPC, as a fraction of it: the minimum over all
 /// applications at their small problem sizes.
-fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
+fn share_found(session: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
-    let all = measure_protected(desk, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
+    let all = measure_protected(session, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
     let best = |tried: &BTreeMap<u32, RunResult>| tried.values().map(ipc).fold(0.0, f64::max);
-    let shares = search(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
+    let shares =
+        search(session, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
     Ok(shares.into_iter().fold(1.0, f64::min))
 }
 
@@ -241,9 +242,9 @@ pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
 }
 
 /// Returns the distance in [`DISTANCES`] with the highest mean IPC over the L1-unfriendly applications.
-pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
+pub(super) fn common_distance(session: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let done = measure_protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
+    let done = measure_protected(session, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
     let mean = |distance: &u32| {
         let ipcs: Vec<_> = done.iter().map(|tried| ipc(&tried[distance])).collect();
         mean_of(Kind::Unfriendly, &apps, &ipcs)
@@ -270,11 +271,11 @@ fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
 }
 
 /// Returns the profile threshold with the highest mean IPC over the L1-unfriendly applications.
-fn best_threshold(desk: &Session) -> Result<u32, FigureError> {
+fn best_threshold(session: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
     let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();
-    let done = measure(desk, &apps, &machines)?;
+    let done = measure(session, &apps, &machines)?;
     let mean = |at: usize| {
         let ipcs: Vec<_> = done.iter().map(|runs| ipc(&runs[at])).collect();
         mean_of(Kind::Unfriendly, &apps, &ipcs)

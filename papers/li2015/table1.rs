@@ -6,15 +6,15 @@ use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect, geometric_mean};
 use crate::page::Page;
 use crate::runs::RunResult;
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::ratio;
 
-pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn table1(session: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let past = vec!["bypass-all"];
     let machines = [(vec![], vec![]), (past.clone(), vec![]), (past, vec!["l1.bypass_sectors=0"])];
-    let done = measure(desk, &apps, &machines)?;
+    let done = measure(session, &apps, &machines)?;
     let [ratios, whole] = [1, 2].map(|machine: usize| -> Vec<f64> {
         done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
     });
@@ -33,19 +33,19 @@ pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
         row.explain_failure(|| apart(kind, &apps, &ratios, &done))
     });
     let title = "li2015, Table 1: which applications profit from the L1";
-    let mut page = Page::with_comparison("li2015/table1", desk.is_quick, title, &about, rows.into());
+    let mut page = Page::with_comparison("li2015/table1", session.is_quick, title, &about, rows.into());
     let all = geometric_mean(&ratios).unwrap_or(f64::NAN);
     let [ours, lines] = [&ratios, &whole].map(|ratios| mean_of(Kind::Unfriendly, &apps, ratios));
     let names = apps.iter().map(|app| [app.name, app.kernel, app.kind.name()]);
-    let sheet = Table::new(["app", "kernel", "class"], names).columns(3, [("ours", ratios)]);
-    let sheet = sheet.columns(2, [("published", published)]).columns(3, [("whole lines", whole)]);
-    sheet.table(&mut page, "## Applications")?;
+    let table = Table::new(["app", "kernel", "class"], names).columns(3, [("ours", ratios)]);
+    let table = table.columns(2, [("published", published)]).columns(3, [("whole lines", whole)]);
+    table.table(&mut page, "## Applications")?;
     page.text(&format!(
         "Geometric mean of all applications: {all:.3}. The last column has our ratios if bypassing loads fetch whole\n\
          lines. The mean of the unfriendly class is then {lines:.2} instead of {ours:.2}, because a line takes five\n\
          flits of the reply crossbar and a sector two."
     ));
-    sheet.chart(
+    table.chart(
         &mut page,
         "",
         Chart::relative("IPC with all loads bypassing the L1, relative to no bypassing", RELATIVE_IPC),

@@ -22,11 +22,11 @@ struct VariantResults {
 }
 
 impl VariantResults {
-    fn new(desk: &Session, variants: &[Variant]) -> Result<Self, FigureError> {
+    fn new(session: &Session, variants: &[Variant]) -> Result<Self, FigureError> {
         let apps = apps(&[Kind::Unfriendly]);
         let machines: Vec<_> =
             variants.iter().map(|Variant(_, designs, sets)| (designs.to_vec(), sets.to_vec())).collect();
-        let done = measure(desk, &apps, &machines)?;
+        let done = measure(session, &apps, &machines)?;
         Ok(Self { apps, names: variants.iter().map(|Variant(name, ..)| *name).collect(), done })
     }
 
@@ -66,11 +66,11 @@ impl VariantResults {
     ) -> Result<(), FigureError> {
         let shown = charts.iter().flat_map(|(_, _, of)| of.iter().copied());
         let columns = shown.map(|at| (self.names[at], self.over(at, base(at))));
-        let sheet = relative_sheet(Kind::Unfriendly, &self.apps, columns);
-        sheet.table(page, "## Applications")?;
+        let table = relative_sheet(Kind::Unfriendly, &self.apps, columns);
+        table.table(page, "## Applications")?;
         let mut first = 0;
         for (suffix, title, of) in charts {
-            sheet.chart(page, suffix, Chart::relative(title, RELATIVE_IPC), first..first + of.len());
+            table.chart(page, suffix, Chart::relative(title, RELATIVE_IPC), first..first + of.len());
             first += of.len();
         }
         Ok(())
@@ -80,14 +80,14 @@ impl VariantResults {
 /// Maximum difference of a mean ratio from 1 that is regarded as no effect.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig12(session: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 4] = [
         Variant("LRU", &[], &[]),
         Variant("SRRIP", &["srrip"], &[]),
         Variant("SHiP", &["ship"], &[]),
         Variant("Decoupled + LRU", &["decoupled"], &[]),
     ];
-    let measured = VariantResults::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(session, &VARIANTS)?;
     let about = format!(
         "IPC relative to the plain L1 with LRU replacement, on `fermi` with `li2015-clocks`. *SRRIP*: `srrip`.\n\
          *SHiP*: `ship`, which the paper mentions together with RRIP but does not show. *Decoupled + LRU*:\n\
@@ -112,7 +112,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
         ComparisonRow::ordering("mean", &order),
     ];
     let title = "li2015, Figure 12: replacement policies";
-    let mut page = Page::with_comparison("li2015/fig12", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig12", session.is_quick, title, &about, rows);
     measured.show(&mut page, |_| 0, &[("", "IPC with other replacement policies", &[1, 2, 3])])?;
     Ok(page)
 }
@@ -157,8 +157,8 @@ const ONE: usize = 8;
 const TWO: usize = 9;
 const FIRST: usize = 12;
 
-pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
-    let measured = VariantResults::new(desk, &tags())?;
+pub(in super::super) fn fig13(session: &Session) -> Result<Page, FigureError> {
+    let measured = VariantResults::new(session, &tags())?;
     let about = format!(
         "IPC of the decoupled L1 on `fermi` with `li2015-clocks`. *Tags*: number of tags in a single set with 128\n\
          lines, relative to 256 tags. *Ways*: number of tags in each of 32 sets with 4 lines, relative to the plain\n\
@@ -170,7 +170,7 @@ pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
     let mut rows: Vec<ComparisonRow> = of_tags(&measured).into();
     rows.extend(of_thresholds(&measured));
     let title = "li2015, Figure 13: tags, ways and thresholds";
-    let mut page = Page::with_comparison("li2015/fig13", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig13", session.is_quick, title, &about, rows);
     let of_plain = |machine: usize| number(measured.mean(machine, PLAIN));
     page.text(&format!(
         "The paper does not say whether the first request of a line counts. If it does not count, the IPC relative to\n\
@@ -259,7 +259,7 @@ fn of_walks(measured: &VariantResults, nodes: usize) -> String {
     )
 }
 
-pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig14(session: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 8] = [
         Variant("BL 16 KB", &[], &[]),
         Variant("Decoupled 16 KB", &["decoupled"], &[]),
@@ -270,13 +270,13 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
         Variant("BL 128 KB", &[], &["l1.sets=256"]),
         Variant("Decoupled 128 KB", &["decoupled"], &["l1.sets=256"]),
     ];
-    let measured = VariantResults::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(session, &VARIANTS)?;
     let about = format!(
         "IPC relative to the plain L1 of 16 KB, on `fermi` with `li2015-clocks`. A set has 4 lines, and 8 tags in the\n\
          decoupled L1.\n\
          {KERNELS}"
     );
-    let (nodes, _) = walk(desk)?;
+    let (nodes, _) = walk(session)?;
     let sizes = ["16 KB", "32 KB", "64 KB", "128 KB"];
     let gains = [0, 1, 2, 3].map(|size| (sizes[size], measured.mean(2 * size + 1, 2 * size)));
     let mut rows: Vec<_> = gains
@@ -287,12 +287,12 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
     let row = ComparisonRow::factor("Decoupled 16 KB compared with BL 128 KB, mean", small, large, 1.0);
     rows.push(row.explain_failure(|| of_walks(&measured, nodes)));
     let title = "li2015, Figure 14: larger L1s";
-    let mut page = Page::with_comparison("li2015/fig14", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig14", session.is_quick, title, &about, rows);
     measured.show(&mut page, |_| 0, &[("", "IPC with larger L1s", &[0, 1, 2, 3, 4, 5, 6, 7])])?;
     Ok(page)
 }
 
-pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig15(session: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 6] = [
         Variant("LRR", &[], &["sm.scheduler.kind=\"loose-round-robin\""]),
         Variant("LRR, Decoupled", &["decoupled"], &["sm.scheduler.kind=\"loose-round-robin\""]),
@@ -301,7 +301,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
         Variant("GTO", &[], &[]),
         Variant("GTO, Decoupled", &["decoupled"], &[]),
     ];
-    let measured = VariantResults::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(session, &VARIANTS)?;
     let about = format!("IPC relative to the plain L1 under GTO, on `fermi` with `li2015-clocks`.\n{KERNELS}");
     let gto = 4;
     let plain = |(at, name): (usize, &str)| {
@@ -313,7 +313,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
             .map(|(at, name)| check_gain(&format!("under {name}"), measured.mean(at + 1, at))),
     );
     let title = "li2015, Figure 15: schedulers";
-    let mut page = Page::with_comparison("li2015/fig15", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig15", session.is_quick, title, &about, rows);
     measured.show(&mut page, |_| gto, &[("", "IPC under other schedulers", &[0, 1, 2, 3, 4, 5])])?;
     Ok(page)
 }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::reuse::{FAR, class_of, classes, percentages};
 use super::schemes::of_l1s;
 use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
-use super::{KERNELS, Kind, apps, measure, sheet};
+use super::{KERNELS, Kind, apps, measure, table};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
 use crate::runs::{Point, RunFailure, RunResult};
-use crate::sheet::Table;
+use crate::table::Table;
 use crate::{FigureError, Session, index_of};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
@@ -30,9 +30,9 @@ struct LoadStatistics {
 
 /// Runs simulation points with the golden models enabled. While the golden models check a run, they collect
 /// the statistics.
-fn run_watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
+fn run_watched(session: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
-    desk.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
+    session.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
         match (report.outcome, report.verdict, report.reuse) {
             (Outcome::Finished, Verdict::Passed, Some([_, through])) => {
@@ -44,8 +44,8 @@ fn run_watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, 
     })
 }
 
-pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
-    let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
+pub(in super::super) fn fig11(session: &Session) -> Result<Page, FigureError> {
+    let schemes = Schemes::measure(session, &[Kind::Unfriendly])?;
     let ptf = *apps(&[Kind::Unfriendly]).first().unwrap_or(&&super::APPS[0]);
     let distance = schemes.of(ptf.name, &schemes.distances.iter().map(|d| f64::from(*d)).collect::<Vec<_>>());
     let distance = format!("l1.bypass.distance={distance}");
@@ -56,8 +56,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
         (Scheme::Decoupled.name(), &["decoupled"], &[]),
     ];
     let names = machines.map(|(name, ..)| name);
-    let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
-    let found = run_watched(desk, &points)?;
+    let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(session, designs, sets)).collect();
+    let found = run_watched(session, &points)?;
     // All percentages refer to the reuses in the plain L1. With another L1, they can add up to less than 100
     // %, because reuses by loads that bypass that L1 are not counted.
     let all: u64 = found[0].distances.iter().sum();
@@ -90,11 +90,11 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
         schemes.text()
     );
     let title = "li2015, Figure 11: loads of PTF that do not bypass the L1";
-    let mut page = Page::with_comparison("li2015/fig11", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig11", session.is_quick, title, &about, rows);
     let column = |(class, name)| (name, of_all.iter().map(|shares| shares[class]).collect());
-    let sheet = Table::new(["L1"], names.map(|name| [name])).columns(1, classes().into_iter().enumerate().map(column));
-    sheet.table(&mut page, "## Applications")?;
-    sheet.lines(
+    let table = Table::new(["L1"], names.map(|name| [name])).columns(1, classes().into_iter().enumerate().map(column));
+    table.table(&mut page, "## Applications")?;
+    table.lines(
         &mut page,
         Chart::new("Loads between two loads of the same line, without bypasses", "percent of BL's reuses"),
     );
@@ -135,14 +135,14 @@ fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) 
 /// first request.
 const MACHINES: usize = 3;
 
-pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn contention(session: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let machines: [_; MACHINES] =
         [(vec![], vec![]), (vec!["decoupled"], vec![]), (vec!["decoupled"], vec![FIRST_COUNTS])];
-    let runs = measure(desk, &apps, &machines)?;
+    let runs = measure(session, &apps, &machines)?;
     let points: Vec<_> =
-        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
-    let watched = run_watched(desk, &points)?;
+        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(session, designs, sets))).collect();
+    let watched = run_watched(session, &points)?;
     let first @ [lines, fails, misses] = &changes(&runs, &watched, 1);
     let stalls = [0, 1].map(|machine: usize| runs.iter().map(|of| stalled_percent(&of[machine])).collect::<Vec<_>>());
     let average = |values: &[f64]| mean(values).unwrap_or(f64::NAN);
@@ -161,12 +161,12 @@ pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> 
          {KERNELS}"
     );
     let title = "li2015, sections 3.2, 6.1 (e) and 6.5: contention";
-    let mut page = Page::with_comparison("li2015/contention", desk.is_quick, title, &about, rows);
-    let sheet = sheet(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
+    let mut page = Page::with_comparison("li2015/contention", session.is_quick, title, &about, rows);
+    let table = table(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
     let second = ["footprint %, 2nd", "refused %, 2nd", "misses %, 2nd"].into_iter().zip(changes(&runs, &watched, 2));
-    let sheet = sheet.columns(1, second).columns(1, ["stalls % BL", "stalls % Decoupled"].into_iter().zip(stalls));
-    let sheet = sheet.below(["mean"], |_| true, average);
-    sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new("Change from the plain L1 to the decoupled one", "percent"), 0..3);
+    let table = table.columns(1, second).columns(1, ["stalls % BL", "stalls % Decoupled"].into_iter().zip(stalls));
+    let table = table.below(["mean"], |_| true, average);
+    table.table(&mut page, "## Applications")?;
+    table.chart(&mut page, "", Chart::new("Change from the plain L1 to the decoupled one", "percent"), 0..3);
     Ok(page)
 }

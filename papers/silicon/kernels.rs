@@ -70,22 +70,22 @@ fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }
 
-pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
-    let folder = desk.kernels.join("../machines/silicon/data").join(GPU);
+pub(super) fn draw(session: &Session) -> Result<Page, FigureError> {
+    let folder = session.kernels.join("../machines/silicon/data").join(GPU);
     let mut gpu: Vec<(String, GpuMeasurement)> = read_measurements(&folder)?.into_iter().collect();
     gpu.retain(|(name, _)| !name.starts_with(TENSOR));
-    if desk.is_quick {
+    if session.is_quick {
         gpu.sort_by(|(_, one), (_, other)| one.cycles.total_cmp(&other.cycles));
         gpu.truncate(QUICK);
     }
-    let launch = |name: &str| desk.kernels.join(name).join("launch.toml");
+    let launch = |name: &str| session.kernels.join(name).join("launch.toml");
     let points: Vec<_> = gpu.iter().map(|(name, _)| Point::new(&launch(name), MACHINE, &[], &[])).collect();
     let burst_bytes = resolve_config(MACHINE, &[], &[])?.config.dram.burst_bytes();
-    let ours = desk.runner.run_clocked(&points)?;
+    let ours = session.runner.run_clocked(&points)?;
     let pairs = gpu.into_iter().zip(ours);
     let pairs: Vec<_> =
         pairs.map(|((name, gpu), ours)| Pair { name, gpu, ours: Ours::of(&ours.counters, burst_bytes) }).collect();
-    page(desk.is_quick, &pairs)
+    page(session.is_quick, &pairs)
 }
 
 fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, FigureError> {

@@ -76,14 +76,14 @@ struct ClockedResults {
     check: &'static str,
 }
 
-pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
-    let references = references(&desk.kernels.join("suite.csv"))?;
-    let jobs = jobs(desk, &references)?;
+pub(super) fn suite(session: &Session) -> Result<Page, FigureError> {
+    let references = references(&session.kernels.join("suite.csv"))?;
+    let jobs = jobs(session, &references)?;
     let point = |job: &Job<'_>| Point::new(&job.path, "fermi", &[], &[]);
     let points: Vec<_> = jobs.iter().map(point).collect();
-    let untimed = desk.runner.measure("untimed", &points, &run_untimed)?;
+    let untimed = session.runner.measure("untimed", &points, &run_untimed)?;
     let points: Vec<_> = jobs.iter().filter(|job| job.is_clocked).map(point).collect();
-    let mut clocked = desk.runner.run_clocked(&points)?.into_iter();
+    let mut clocked = session.runner.run_clocked(&points)?.into_iter();
     let mut rows = Vec::new();
     for (job, untimed) in jobs.into_iter().zip(untimed) {
         let Job { kernel, path, is_clocked, reference } = job;
@@ -96,22 +96,22 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
             reference,
         });
     }
-    let markdown = page::markdown(&rows, desk.is_quick);
-    Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
+    let markdown = page::markdown(&rows, session.is_quick);
+    Ok(Page { name: Page::name("suite", session.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
 }
 
 /// Returns the launch files to measure. The main problem size of each kernel runs on both models. Other sizes
 /// run only on the caches without timing, and only if there is a reference result for them. In quick mode,
 /// there are no reference results.
-fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
+fn jobs<'a>(session: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
-    for (kernel, path) in desk.suite()? {
+    for (kernel, path) in session.suite()? {
         let main = name_of(&path);
         let of_kernel = || references.iter().filter(|reference| reference.kernel == kernel);
         let reference = of_kernel().find(|reference| reference.launch == main);
         jobs.push(Job { kernel: kernel.clone(), path, is_clocked: true, reference });
-        for other in of_kernel().filter(|other| other.launch != main && !desk.is_quick) {
-            let path = desk.kernels.join(&kernel).join(&other.launch);
+        for other in of_kernel().filter(|other| other.launch != main && !session.is_quick) {
+            let path = session.kernels.join(&kernel).join(&other.launch);
             jobs.push(Job { kernel: kernel.clone(), path, is_clocked: false, reference: Some(other) });
         }
     }

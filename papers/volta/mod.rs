@@ -33,8 +33,8 @@ struct Runs {
     fermi: Vec<RunMetrics>,
 }
 
-fn volta(desk: &Session) -> Result<Page, FigureError> {
-    let (kernels, left_out) = size::kernels(&desk.kernels, desk.is_quick)?;
+fn volta(session: &Session) -> Result<Page, FigureError> {
+    let (kernels, left_out) = size::kernels(&session.kernels, session.is_quick)?;
     let designs = design::find_composing();
     let mut points = Vec::new();
     for design in &designs {
@@ -43,9 +43,9 @@ fn volta(desk: &Session) -> Result<Page, FigureError> {
             points.extend(kernels.iter().map(point));
         }
     }
-    let done = run_metrics(desk, &points)?;
+    let done = run_metrics(session, &points)?;
     let mut done = done.chunks(kernels.len().max(1)).map(<[_]>::to_vec);
     let mut next = || done.next().unwrap_or_default();
     let runs = designs.iter().map(|&design| Runs { design, volta: next(), fermi: next() }).collect();
-    page::draw(desk.is_quick, &PageResults { kernels, left_out, runs })
+    page::draw(session.is_quick, &PageResults { kernels, left_out, runs })
 }

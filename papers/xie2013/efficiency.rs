@@ -38,25 +38,25 @@ struct OptimizationResult {
     seconds: Option<u64>,
 }
 
-pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> {
-    let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
+pub(in super::super) fn efficiency(session: &Session) -> Result<Page, FigureError> {
+    let bar = progress_bar(session.is_quiet, BENCHMARKS.len());
     // The benchmarks are optimized one after the other, because CPU time is measured for the whole process.
     let one = |benchmark| {
-        let found = optimize(desk, benchmark);
+        let found = optimize(session, benchmark);
         bar.inc(1);
         found
     };
     let found: Vec<OptimizationResult> = BENCHMARKS.iter().map(one).collect::<Result<_, _>>()?;
     bar.finish_and_clear();
-    draw(desk.is_quick, &found)
+    draw(session.is_quick, &found)
 }
 
-fn optimize(desk: &Session, benchmark: &'static Benchmark) -> Result<OptimizationResult, Report> {
-    let point = benchmark.point(desk, &SIZES[0]);
+fn optimize(session: &Session, benchmark: &'static Benchmark) -> Result<OptimizationResult, Report> {
+    let point = benchmark.point(session, &SIZES[0]);
     let resolved = ResolvedMachine::new(&point.request)?;
     let stopwatch = Stopwatch::start();
     let subject = Subject::new(open(&point.launch, None)?, &resolved.config)?;
-    let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
+    let profile = session.runner.pool().install(|| subject.characterise(&|| ()));
     let optimised = Optimization::new(&subject, profile, BypassTrafficModel::Uniform);
     let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;
     optimised.text(&decisions)?;

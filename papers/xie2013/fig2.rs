@@ -50,12 +50,12 @@ struct Set {
     l2_bytes: u64,
 }
 
-pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig2(session: &Session) -> Result<Page, FigureError> {
     let subject = benchmark("PFFL").ok_or_else(|| miette!("table 2 has no PFFL"))?;
-    let points = [subject.point(desk, &SIZES[0])];
-    let found = desk.runner.measure("fig2", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
+    let points = [subject.point(session, &SIZES[0])];
+    let found = session.runner.measure("fig2", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
     let [found] = &found[..] else { return Err(miette!("one point has {} results", found.len()).into()) };
-    draw(desk.is_quick, found)
+    draw(session.is_quick, found)
 }
 
 fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<SubsetResults, RunError> {

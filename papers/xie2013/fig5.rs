@@ -49,15 +49,15 @@ impl BenchmarkResults {
     }
 }
 
-pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn fig5(session: &Session) -> Result<Page, FigureError> {
     // Simulation points are ordered by the size of the L1, then by benchmark, like the rows of the tables.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
-    let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();
-    let found = desk.runner.measure("fig5", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
+    let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(session, &SIZES[size])).collect();
+    let found = session.runner.measure("fig5", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
     let bars: Vec<Bar<'_>> =
         jobs().zip(&found).map(|((size, benchmark), found)| Bar { size, benchmark, found }).collect();
-    draw(desk, &bars)
+    draw(session, &bars)
 }
 
 fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<BenchmarkResults, RunError> {
@@ -120,8 +120,9 @@ const HEAD: [&str; 9] = [
     "ILP, %",
 ];
 
-fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
-    let mut page = Page::new("xie2013/fig5", desk.is_quick, "xie2013, figure 5: cached loads at three sizes of the L1");
+fn draw(session: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
+    let mut page =
+        Page::new("xie2013/fig5", session.is_quick, "xie2013, figure 5: cached loads at three sizes of the L1");
     page.text(TEXT);
     let mut means = Vec::new();
     for (number, size) in SIZES.iter().enumerate() {
@@ -136,7 +137,7 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
         page.table(&HEAD, rows, 3);
         means.push(ours);
     }
-    let mut rows = verdicts(&means, || losing(desk, bars))?;
+    let mut rows = verdicts(&means, || losing(session, bars))?;
     rows.push(most(bars));
     page.add_rows(rows);
     let head = ["l1_kb", "benchmark", "bypass_all_cycles", "cache_all_cycles", "heuristic_cycles", "ilp_cycles"];
@@ -171,15 +172,15 @@ fn cache_all(launch: &Path, machine: &ResolvedMachine) -> Result<CachedAll, RunE
 
 /// Explains why caching all loads is a loss with an L1 of 16 KB. The explanation is based on runs of the
 /// benchmark [`LOSING`] with a linear and with a hashed set index.
-fn losing(desk: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
+fn losing(session: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
     let size = &SIZES[0];
     let at_size = || bars.iter().filter(|bar| bar.size == 0);
     let Some(bar) = at_size().find(|bar| bar.benchmark.theirs == LOSING) else { return Ok(String::new()) };
-    let plain = bar.benchmark.point(desk, size);
+    let plain = bar.benchmark.point(session, size);
     let mut hashed = plain.clone();
     hashed.request.designs.push(HASHED.to_owned());
     let found =
-        desk.runner.measure("cache-all", &[plain, hashed], &|launch, resolved| Ok(cache_all(launch, resolved)?))?;
+        session.runner.measure("cache-all", &[plain, hashed], &|launch, resolved| Ok(cache_all(launch, resolved)?))?;
     let others = at_size().filter(|bar| bar.benchmark.theirs != LOSING).map(|bar| bar.found.gains()[0]);
     Ok(format!(
         "{LOSING} reads 900 elements that are 2 KB apart and map to two of the 32 sets. Of its {} cycles at {} KB, the L1 \

@@ -67,12 +67,12 @@ const LOADS: [&str; 8] = [
     "heuristic",
 ];
 
-pub(in super::super) fn mrq(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn mrq(session: &Session) -> Result<Page, FigureError> {
     let subject = benchmark("MRQ").ok_or_else(|| miette!("table 2 has no MRQ"))?;
-    let points = SIZES.each_ref().map(|size| subject.point(desk, size));
-    let found = desk.runner.measure("mrq", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
+    let points = SIZES.each_ref().map(|size| subject.point(session, size));
+    let found = session.runner.measure("mrq", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
     let (ctas, threads) = subject.geometry;
-    draw(desk.is_quick, &found, u64::from(ctas * threads.div_ceil(WARP)))
+    draw(session.is_quick, &found, u64::from(ctas * threads.div_ceil(WARP)))
 }
 
 /// Explains why the benchmark MRQ gains much more on our machine than in the paper.

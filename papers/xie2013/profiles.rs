@@ -55,10 +55,10 @@ struct KernelResults {
     cycles: [u64; 3],
 }
 
-pub(in super::super) fn profiles(desk: &Session) -> Result<Page, FigureError> {
-    let points = SUBJECTS.map(|(kernel, size)| Point::new(&desk.launch(kernel, size), MACHINE, &[], &[]));
-    let found = desk.runner.measure("profiles", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
-    draw(desk.is_quick, &found)
+pub(in super::super) fn profiles(session: &Session) -> Result<Page, FigureError> {
+    let points = SUBJECTS.map(|(kernel, size)| Point::new(&session.launch(kernel, size), MACHINE, &[], &[]));
+    let found = session.runner.measure("profiles", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
+    draw(session.is_quick, &found)
 }
 
 fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<KernelResults, RunError> {

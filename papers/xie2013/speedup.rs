@@ -52,8 +52,8 @@ pub(super) fn benchmark(theirs: &str) -> Option<&'static Benchmark> {
 
 impl Benchmark {
     /// Returns the simulation point that runs the benchmark with an L1 of the given size.
-    pub fn point(&self, desk: &Session, size: &Size) -> Point {
-        Point::new(&desk.launch(self.kernel, self.launch), MACHINE, &[size.design], &[])
+    pub fn point(&self, session: &Session, size: &Size) -> Point {
+        Point::new(&session.launch(self.kernel, self.launch), MACHINE, &[size.design], &[])
     }
 }
 

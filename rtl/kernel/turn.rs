@@ -51,10 +51,10 @@ impl PortOrder {
     #[inline(always)]
     pub fn take_again(&mut self, port: usize) {
         #[cfg(debug_assertions)]
-        if let Some((_, past)) = &mut self.now
-            && *past == port + 1
+        if let Some((_, next_port)) = &mut self.now
+            && *next_port == port + 1
         {
-            *past = port;
+            *next_port = port;
         }
         self.take(port);
     }
@@ -66,11 +66,11 @@ impl PortOrder {
     #[inline(always)]
     pub fn take(&mut self, port: usize) {
         #[cfg(debug_assertions)]
-        if let Some((tick, past)) = &mut self.now {
-            if port < *past {
-                breach(*tick, self.ports, port, *past - 1);
+        if let Some((tick, next_port)) = &mut self.now {
+            if port < *next_port {
+                breach(*tick, self.ports, port, *next_port - 1);
             }
-            *past = port + 1;
+            *next_port = port + 1;
         }
         #[cfg(not(debug_assertions))]
         let _ = port;

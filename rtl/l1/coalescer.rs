@@ -778,10 +778,10 @@ mod tests {
             coalescer.take(&WarpAccess { kind, space, ..load(0b11, |lane| lane * 128) }, 0);
             let mut request = LineAccess::default();
             coalescer.emit(&mut request);
-            let beside = coalescer.has_more();
+            let extra = coalescer.has_more();
             coalescer.emit(&mut request);
             assert!(!coalescer.has_more(), "no lane is left");
-            beside
+            extra
         };
         for space in [MemorySpace::Global, MemorySpace::Local] {
             assert!(more(AccessKind::Load, space), "{space:?}");

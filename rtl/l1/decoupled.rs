@@ -166,11 +166,11 @@ impl Decoupled {
     #[must_use]
     pub fn bypasses(&self, at: &Edge<'_>, line: u64) -> bool {
         let set = self.set_of(line);
-        let past = self.count(set, line).is_some_and(|count| !self.admits(count));
-        if past {
+        let bypasses = self.count(set, line).is_some_and(|count| !self.admits(count));
+        if bypasses {
             self.tags.take_reads(at, 1);
         }
-        past
+        bypasses
     }
 
     /// Adds a load that has bypassed the cache to the reference count of its line. A line without a tag gets

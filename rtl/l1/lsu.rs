@@ -141,12 +141,12 @@ struct RunConstants {
 struct DerivedState {
     /// Number of line requests that were served in addition to the head of the access queue, in the last
     /// cycle in which the head probed the tags.
-    beside: u32,
+    extra: u32,
     /// True if the request at the head of the access queue bypasses its cache.
     head_bypasses: bool,
     /// `(accepted, missed)` as last reported to SM dueling: the number of loads that the L1D accepted, and
     /// the number of these that missed or bypassed.
-    told: (u64, u64),
+    reported: (u64, u64),
     /// Mask of the caches, one bit each, in which loads still wait to receive bytes of an arrived line.
     ready: u64,
     /// Reason why the request at the head of the access queue was refused at its last probe; `None` if it was
@@ -325,7 +325,7 @@ impl Lsu {
     /// total. Access-queue entries that were freed at this clock edge cannot be used yet.
     #[inline(never)]
     fn emit_extra(&mut self, at: &impl AnyEdge, left: bool) {
-        let freed = if left { 1 + self.derived.beside as usize } else { 0 };
+        let freed = if left { 1 + self.derived.extra as usize } else { 0 };
         let room = self.queue.room(self.coalescer.warp()).saturating_sub(freed);
         for _ in 0..room.min(self.constants.lookups as usize - 1) {
             if !self.coalescer.has_more() {
@@ -419,7 +419,7 @@ impl Block for Lsu {
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
             constants: RunConstants { place, lookups, probes_twice, has_victims, limits_mshr, .. },
-            derived: DerivedState { beside, refused, .. },
+            derived: DerivedState { extra, refused, .. },
             observed: Observations { shown, .. },
             coalescer,
             pending,
@@ -442,7 +442,7 @@ impl Block for Lsu {
             NUM_FAILS as u32 - u32::from(!limits_mshr),
         );
         if *lookups > 1 {
-            to.probe_sized("beside", u64::from(*beside), lookups.ilog2());
+            to.probe_sized("beside", u64::from(*extra), lookups.ilog2());
             to.logic("same_instruction", Logic::Comparator { width: 6, count: lookups - 1 });
         }
         to.flag("bypass_turn", *bypass_turn);

@@ -163,7 +163,7 @@ pub struct PrefetchLookup {
 }
 
 /// Largest number of further accesses that are served in the same cycle as the first access.
-pub const BESIDE: usize = SECTORS as usize - 1;
+pub const MAX_EXTRA: usize = SECTORS as usize - 1;
 
 /// Events of an LSU at one clock edge. They occur in this order: end of a throttle period, fill, recall,
 /// supply to another SM, delivery to a waiting load, new mode, prefetch, access, further accesses, accepted
@@ -195,7 +195,7 @@ pub struct Watch {
     pub access: Option<Access>,
     /// Further accesses that are served in the same cycle as the first access, in order. All of them are hits
     /// and belong to the same load instruction.
-    pub beside: [Option<Access>; BESIDE],
+    pub extra: [Option<Access>; MAX_EXTRA],
     /// Pending-table row of the instruction accepted at this edge.
     pub taken: Option<u8>,
     /// Instruction accepted at this edge, in a machine with a contention test: its pending-table row, and
@@ -206,7 +206,7 @@ pub struct Watch {
 impl Watch {
     /// Returns the first access and the further accesses of this edge, in order.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
-        self.access.iter().chain(self.beside.iter().flatten())
+        self.access.iter().chain(self.extra.iter().flatten())
     }
 
     /// True if a load bypassed the L1D at this edge.

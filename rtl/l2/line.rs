@@ -119,7 +119,7 @@ pub struct PresentBytes {
     /// Bursts that memory has delivered, one bit per burst; together with `newer`, they give the present
     /// bytes. Zero unless lines are fetched by sectors.
     #[payload(only(let Some(bursts) = shape.by_burst), width = bursts)]
-    pub brought: Bursts,
+    pub delivered: Bursts,
 }
 
 /// Field widths of an entry that records the present bytes of a line.

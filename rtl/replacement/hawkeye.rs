@@ -262,22 +262,22 @@ impl Hawkeye {
         self.history.take_reads(at, 1);
         let mut reuse = None;
         self.history.update_row(at, sample, |ring| {
-            let (past, places) = (ring.iter().position(|access| access.latest && access.tag == tag), ring.len());
-            if let Some(past) = past {
+            let (previous, places) = (ring.iter().position(|access| access.latest && access.tag == tag), ring.len());
+            if let Some(previous) = previous {
                 // The usage interval goes around the ring, from the position of the last access to the line
                 // up to, but not including, the position of the current access. If the two positions are
                 // equal, the interval is the whole ring.
-                let length = match (places + now as usize - past) % places {
+                let length = match (places + now as usize - previous) % places {
                     0 => places,
                     length => length,
                 };
-                let interval = || (past..past + length).map(|place| place % places);
+                let interval = || (previous..previous + length).map(|place| place % places);
                 let is_kept = interval().all(|place| ring[place].occupancy < ways);
                 if is_kept {
                     interval().for_each(|place| ring[place].occupancy += 1);
                 }
-                ring[past].latest = false;
-                reuse = Some((ring[past].signature, is_kept));
+                ring[previous].latest = false;
+                reuse = Some((ring[previous].signature, is_kept));
             }
             ring[now as usize] = PastAccess { latest: true, tag, signature, occupancy: 0 };
         });

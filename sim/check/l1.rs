@@ -271,7 +271,7 @@ impl Lockstep {
             prefetch,
             enqueued,
             access: _,
-            beside: _,
+            extra: _,
             taken,
             judged,
         } = *seen;
@@ -800,7 +800,7 @@ mod tests {
     #[test]
     fn two_lookups_in_one_tag_bank_are_reported() {
         let second =
-            |line: u64| Watch { beside: [load_of(line, Outcome::Hit).access, None, None], ..load_of(0, Outcome::Hit) };
+            |line: u64| Watch { extra: [load_of(line, Outcome::Hit).access, None, None], ..load_of(0, Outcome::Hit) };
         for (line, is_refused) in [(1, false), (2, false), (5, true)] {
             assert_eq!(with_word_banks().check_tag_banks(&second(line)).is_err(), is_refused, "line {line}");
         }

@@ -45,11 +45,11 @@ pub(super) fn begins(first: u8) -> bool {
 /// # Errors
 /// Returns an error that describes the first claim that does not fit.
 pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
-    let told = |error: io::Error| error.to_string();
-    let end = file.seek(SeekFrom::End(0)).map_err(told)?;
+    let message = |error: io::Error| error.to_string();
+    let end = file.seek(SeekFrom::End(0)).map_err(message)?;
     let (mut at, mut signals, mut most_changed) = (0, 0, 0);
     while at < end {
-        file.seek(SeekFrom::Start(at)).map_err(told)?;
+        file.seek(SeekFrom::Start(at)).map_err(message)?;
         let kind = byte(file)?;
         let length = word(file)?;
         if kind == SKIPPED && length == 0 {
@@ -159,23 +159,23 @@ impl Block {
     /// Checks an FST block of signal changes. Such a block contains the initial values, the changes, one
     /// offset per signal, and the times. Returns the number of its signals.
     fn changes(&self, file: &mut (impl Read + Seek), end: u64) -> Result<u64, String> {
-        let told = |error: io::Error| error.to_string();
+        let message = |error: io::Error| error.to_string();
         let head = self.at + 1 + 4 * LENGTH;
-        file.seek(SeekFrom::Start(head)).map_err(told)?;
+        file.seek(SeekFrom::Start(head)).map_err(message)?;
         self.holds("bytes", number(file)?, self.most)?;
         let left = end.saturating_sub(head);
         let packed = self.holds("bytes", number(file)?, left)?;
         let first = number(file)?;
-        file.seek_relative(packed as i64).map_err(told)?;
+        file.seek_relative(packed as i64).map_err(message)?;
         let changed = number(file)?;
         let times = end.saturating_sub(TIMES);
-        file.seek(SeekFrom::Start(times)).map_err(told)?;
+        file.seek(SeekFrom::Start(times)).map_err(message)?;
         let unpacked = self.holds("bytes", word(file)?, self.most)?;
         let packed = self.holds("bytes", word(file)?, left)?;
         self.holds("times", word(file)?, unpacked)?;
         let places = times.checked_sub(packed + LENGTH).filter(|places| *places > head);
         let places = places.ok_or_else(|| format!("the block at byte {} has no space for its times", self.at))?;
-        file.seek(SeekFrom::Start(places)).map_err(told)?;
+        file.seek(SeekFrom::Start(places)).map_err(message)?;
         self.holds("bytes", word(file)?, places - head)?;
         Ok(first.max(changed))
     }

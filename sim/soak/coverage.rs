@@ -337,11 +337,11 @@ mod tests {
             cross.excluded.push(Exclusion { of, reason: "so it is" });
             cross.check()
         };
-        let told = |wrong: &str| Err(format!("fruit: the exclusion because so it is: {wrong}"));
+        let refusal = |wrong: &str| Err(format!("fruit: the exclusion because so it is: {wrong}"));
         assert_eq!(fruit().check(), Ok(()));
-        assert_eq!(with(vec![vec!["pear"], vec![]]), told("`pear` is not a kind"));
-        assert_eq!(with(vec![vec!["apple"], vec!["blue"]]), told("others exclude all of it"));
-        assert_eq!(with(vec![vec![]]), told("it has 1 sides"));
+        assert_eq!(with(vec![vec!["pear"], vec![]]), refusal("`pear` is not a kind"));
+        assert_eq!(with(vec![vec!["apple"], vec!["blue"]]), refusal("others exclude all of it"));
+        assert_eq!(with(vec![vec![]]), refusal("it has 1 sides"));
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! | file     | content                                                                                      |
 //! |----------|----------------------------------------------------------------------------------------------|
 //! | `of_run` | the keys of a run in their order: hardware counters, and the values derived from them         |
-//! | `sheet`  | a counter reader that stores the keys as a tree, from which JSON and the dictionary follow    |
+//! | `table`  | a counter reader that stores the keys as a tree, from which JSON and the dictionary follow    |
 
 mod of_run;
-mod sheet;
+mod table;
 
 pub use of_run::{SCHEMA, dictionary, of_run};
-pub use sheet::{Entry, StatisticsTable};
+pub use table::{Entry, StatisticsTable};

@@ -5,7 +5,7 @@ use rtl::kernel::{Counted, CounterReader, Key, Quantity, ScopeKind, Value, count
 use rtl::l1::stats::L1Features;
 use rtl::scheme_counts::SchemeCounts;
 
-use super::sheet::{Entry, StatisticsTable};
+use super::table::{Entry, StatisticsTable};
 use crate::config::ResolvedMachine;
 use crate::estimate::{Energy, Events, Unit};
 use crate::run::{Counters, LoadCounters, MachineFeatures, Outcome, RunReport, SchemeUnits, Verdict};
@@ -19,7 +19,7 @@ const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no war
 /// Collects the statistics of a run. They include its energy, if the energy was estimated.
 #[must_use]
 pub fn of_run(resolved: &ResolvedMachine, report: &RunReport, energy: Option<&Energy>) -> StatisticsTable {
-    let mut sheet = StatisticsTable::new(false);
+    let mut table = StatisticsTable::new(false);
     let run = Run {
         machine: &resolved.machine.name,
         designs: &resolved.designs,
@@ -28,8 +28,8 @@ pub fn of_run(resolved: &ResolvedMachine, report: &RunReport, energy: Option<&En
         report,
         energy,
     };
-    run.list(&mut sheet);
-    sheet
+    run.list(&mut table);
+    table
 }
 
 /// Lists every key that the statistics of any machine may have.
@@ -59,9 +59,9 @@ pub fn dictionary() -> Vec<Entry> {
         report: &report,
         energy: Some(&energy),
     };
-    let mut sheet = StatisticsTable::new(true);
-    run.list(&mut sheet);
-    sheet.entries()
+    let mut table = StatisticsTable::new(true);
+    run.list(&mut table);
+    table.entries()
 }
 
 /// Data of a run from which its statistics are derived.

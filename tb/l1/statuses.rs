@@ -72,15 +72,15 @@ fn observe_recall(watch: &Watch) {
         Access::Load { line, .. } | Access::Bypass { line, .. } => line,
         Access::Store { line, .. } | Access::Atomic { line, .. } => line,
     };
-    let beside = [
+    let extra = [
         matches!(watch.fill, Some((CacheId::L1d, line, ..)) if is_it(line)),
         matches!(watch.drain, Some((CacheId::L1d, line, _)) if is_it(line)),
         watch.accesses().any(|access| is_it(of_access(access))),
     ];
-    if beside == [false; 3] {
+    if extra == [false; 3] {
         hit(RECALLS, &[BESIDE[0], found]);
     }
-    for (name, _) in BESIDE[1..].iter().zip(beside).filter(|(_, is_beside)| *is_beside) {
+    for (name, _) in BESIDE[1..].iter().zip(extra).filter(|(_, is_beside)| *is_beside) {
         hit(RECALLS, &[name, found]);
     }
 }

@@ -108,10 +108,10 @@ pub(super) struct Bounds(Vec<BoundInputs>);
 impl Bounds {
     /// Measures all benchmarks on the machine `hybrid`. The page with results of the clocked machine uses the
     /// same runs.
-    pub(super) fn measure(desk: &Session) -> Result<Self, FigureError> {
-        let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
+    pub(super) fn measure(session: &Session) -> Result<Self, FigureError> {
+        let launches = BENCHMARKS.iter().map(|(_, kernel)| session.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
-        let clocked = desk.runner.run_clocked(&points)?;
+        let clocked = session.runner.run_clocked(&points)?;
         let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| BoundInputs::new(name, &clocked.counters));
         Ok(Self(all.collect()))
     }

@@ -310,13 +310,13 @@ impl Schemes {
 
     /// Calls [`Hooks::on_bypass`] of every scheme. A field of the result is true if any scheme sets it.
     pub fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {
-        let mut past = BypassProbe::default();
+        let mut probe = BypassProbe::default();
         for scheme in &mut self.0 {
             let BypassProbe { missed, evicted } = scheme.on_bypass(at, request, tags);
-            past.missed |= missed;
-            past.evicted |= evicted;
+            probe.missed |= missed;
+            probe.evicted |= evicted;
         }
-        past
+        probe
     }
 
     /// Returns the earliest of the cycles that [`Hooks::next_choice`] of the schemes returns.

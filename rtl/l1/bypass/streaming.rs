@@ -79,15 +79,15 @@ impl Hooks for StreamingBypass {
     fn on_bypass(&mut self, at: &Edge<'_>, load: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         let line = load.line;
         let set = tags.set_of(line);
-        let past = match tags.probe(at, set, line) {
+        let probe = match tags.probe(at, set, line) {
             Probe::Present { way, .. } | Probe::TagOnly { way } | Probe::Reserved { way } => {
                 tags.touch(at, (set, way), LineUse::Load, load.source());
                 BypassProbe::default()
             }
             Probe::Absent => BypassProbe { missed: true, evicted: tags.insert_tag_only(at, set, line) },
         };
-        self.monitor.count(past.missed);
-        past
+        self.monitor.count(probe.missed);
+        probe
     }
 
     fn next_choice(&self) -> Option<u64> {

@@ -118,7 +118,7 @@ impl Lsu {
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
         self.derived.refused = None;
-        self.derived.beside = 0;
+        self.derived.extra = 0;
         let has_waited = std::mem::take(&mut self.awaits_victim);
         if !self.queue.has_front() {
             self.observed.shown = StageStatus::Idle;
@@ -215,7 +215,7 @@ impl Lsu {
         let l1d = &mut self.caches[CacheId::L1d as usize];
         let Some(head) = self.queue.front() else { return };
         let (slot, mut taken) = (head.slot, l1d.banks_taken(head));
-        while self.derived.beside + 1 < self.constants.lookups
+        while self.derived.extra + 1 < self.constants.lookups
             && let Some(next) = self.queue.second()
             && next.slot == slot
             && l1d.banks_of(next) & taken == 0
@@ -230,7 +230,7 @@ impl Lsu {
                 load.count(Outcome::Hit);
             }
             if let Some(watch) = &mut self.observed.watch {
-                watch.beside[self.derived.beside as usize] = Some(Access::Load {
+                watch.extra[self.derived.extra as usize] = Some(Access::Load {
                     cache: CacheId::L1d,
                     space,
                     line,
@@ -242,7 +242,7 @@ impl Lsu {
                     outcome: Outcome::Hit,
                 });
             }
-            self.derived.beside += 1;
+            self.derived.extra += 1;
             self.queue.drop_front();
         }
     }

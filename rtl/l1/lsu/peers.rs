@@ -117,11 +117,11 @@ impl Lsu {
     pub(super) fn report_to_dueling(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.lookup_counts();
         if let Some(seen) = &mut duel.seen
-            && accesses != self.derived.told.0
+            && accesses != self.derived.reported.0
         {
-            seen.push(at, LoadReport { missed: misses != self.derived.told.1 });
+            seen.push(at, LoadReport { missed: misses != self.derived.reported.1 });
         }
-        self.derived.told = (accesses, misses);
+        self.derived.reported = (accesses, misses);
     }
 
     /// Returns `(accepted, missed)`: the number of loads that the L1D accepted, and the number of those that

@@ -42,7 +42,7 @@ pub(super) struct CoreShape {
     pub wide_tags: bool,
     /// Number of extra ways, which represent storage outside the sets: the bypass buffer or the FRC (fetch
     /// and replacement cache).
-    pub ways_beside: u32,
+    pub extra_ways: u32,
     /// True if sectors of a line can be present individually.
     pub by_sector: bool,
 }
@@ -57,7 +57,7 @@ pub(super) struct Core {
     pub index: IndexUnit,
     /// Splitter of L1 requests; `None` if lines of the bank are as long as L1 lines.
     pub split: Option<Box<Split>>,
-    pub looking: Fifo<LookupEntry>,
+    pub lookups: Fifo<LookupEntry>,
     pub tags: Array<Tag>,
     /// Replacement state of all sets.
     pub order: Order,
@@ -98,7 +98,7 @@ impl Core {
             by_burst: shape.by_sector,
             line_bits: place.line_bits(),
             sets: config.sets,
-            ways: config.ways + shape.ways_beside,
+            ways: config.ways + shape.extra_ways,
             waiter: WaiterShape {
                 sm_bits: place.packets.sm_bits,
                 line_bytes: place.line_bytes,
@@ -112,7 +112,7 @@ impl Core {
             partition: config.partition.watched_hooks(&info),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, place.local_bits()),
             split: Split::new(config.split_requests, &place).map(Box::new),
-            looking: Fifo::new(config.lookup_latency, place.requests()),
+            lookups: Fifo::new(config.lookup_latency, place.requests()),
             tags: Array::new(memory("tags", config.ways, shape.tags), tag),
             order: Order::new((&config.replacement, config.hints), &geometry, |name, columns| {
                 memory(name, columns, shape.order)
@@ -236,17 +236,17 @@ impl Core {
         {
             let due = at.cycle() + u64::from(self.config.lookup_latency);
             let (tick, mut is_whole) = (at.tick(), true);
-            self.looking.push_with(|looking| {
-                looking.due = due;
+            self.lookups.push_with(|lookups| {
+                lookups.due = due;
                 match &mut self.split {
-                    None => looking.request.clone_from(request),
-                    Some(split) => is_whole = split.next(request, &mut looking.request),
+                    None => lookups.request.clone_from(request),
+                    Some(split) => is_whole = split.next(request, &mut lookups.request),
                 }
-                looking.request.stamps.reach(tick);
-                if self.by_sector && looking.request.kind.is_atomic() {
+                lookups.request.stamps.reach(tick);
+                if self.by_sector && lookups.request.kind.is_atomic() {
                     // The reply to an atomic has only the sectors that the atomic touches, so the bank needs
                     // no other sectors.
-                    looking.request.sectors = touched_sectors(looking.request.byte_mask);
+                    lookups.request.sectors = touched_sectors(lookups.request.byte_mask);
                 }
             });
             if is_whole {
@@ -258,7 +258,7 @@ impl Core {
     /// True if a request, or one L2 line of a split request, can enter the lookup pipeline.
     #[inline(always)]
     pub fn can_accept(&self) -> bool {
-        self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
+        self.lookups.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
     }
 
     /// Checks that the reply queue has room for the acknowledgment of a request. Succeeds if the request gets
@@ -298,16 +298,16 @@ impl Core {
     /// Reports to the MSHR policy that the oldest request has allocated an MSHR entry, in which it waits.
     #[inline(never)]
     pub fn report_allocate(&mut self, at: &impl AnyEdge, entry: u32) {
-        let Self { looking, mshr_policy: Some(policy), .. } = self else { return };
-        let Some(oldest) = looking.front() else { return };
+        let Self { lookups, mshr_policy: Some(policy), .. } = self else { return };
+        let Some(oldest) = lookups.front() else { return };
         policy.on_allocate(at.edge(), entry, &mshr_request(&oldest.request));
     }
 
     /// Reports to the MSHR policy that the oldest request waits in an MSHR entry that tracked its line before.
     #[inline(never)]
     pub fn report_merge(&mut self, at: &impl AnyEdge, entry: u32) {
-        let Self { looking, mshr_policy: Some(policy), .. } = self else { return };
-        let Some(oldest) = looking.front() else { return };
+        let Self { lookups, mshr_policy: Some(policy), .. } = self else { return };
+        let Some(oldest) = lookups.front() else { return };
         policy.on_merge(at.edge(), entry, &mshr_request(&oldest.request));
     }
 
@@ -449,7 +449,7 @@ impl Core {
 
     /// True if no request, line or reply is in flight in the state that both miss flows share.
     pub fn is_idle(&self) -> bool {
-        self.looking.is_empty()
+        self.lookups.is_empty()
             && self.mshr.is_empty()
             && self.lines.replies.is_empty()
             && self.split.as_ref().is_none_or(|split| split.is_idle())
@@ -464,7 +464,7 @@ impl Core {
             place,
             index: _,
             split,
-            looking,
+            lookups,
             tags,
             order,
             partition,
@@ -483,7 +483,7 @@ impl Core {
         if let Some(split) = split {
             to.part("split", |to| split.describe(to));
         }
-        to.part("looking", |to| looking.describe(to));
+        to.part("looking", |to| lookups.describe(to));
         to.array("tags", tags);
         order.describe(to);
         if let Some(partition) = partition {

@@ -228,11 +228,11 @@ impl Streams {
     /// that the next call returns false.
     pub fn poll_groups(&mut self, warp: u8) -> bool {
         let stream = self.get(warp);
-        let came = stream.awaited.is_some() && !stream.waits();
-        if came {
+        let arrived = stream.awaited.is_some() && !stream.waits();
+        if arrived {
             stream.awaited = None;
         }
-        came
+        arrived
     }
 }
 

@@ -33,7 +33,7 @@ pub(in crate::sm) struct Halves {
     begun: u64,
     /// For each warp, destination registers of the loads that wait for one more reply. Either such a load was
     /// issued for one half only, or the reply to the other half has already arrived.
-    came: Box<[RegMask]>,
+    arrived: Box<[RegMask]>,
 }
 
 /// Half of a warp that issues next.
@@ -47,14 +47,14 @@ pub(in crate::sm) struct Half {
 
 impl Halves {
     pub fn new(warps: u32, halves: u32) -> Self {
-        let came = if halves > 1 { vec![RegMask::default(); warps as usize] } else { Vec::new() };
-        Self { num_warps: warps, begun: 0, came: came.into() }
+        let arrived = if halves > 1 { vec![RegMask::default(); warps as usize] } else { Vec::new() };
+        Self { num_warps: warps, begun: 0, arrived: arrived.into() }
     }
 
     /// True if warps have two halves (64 lanes).
     #[inline(always)]
     pub fn are_pairs(&self) -> bool {
-        !self.came.is_empty()
+        !self.arrived.is_empty()
     }
 
     /// Returns the half that issues next, for an instruction that acts in the lanes `lanes` of the whole
@@ -80,31 +80,31 @@ impl Halves {
     /// Records the issue of a load or atomic that writes the given registers; `alone` is true if the
     /// instruction issues for one half only.
     pub fn load(&mut self, warp: u8, writes: &RegMask, alone: bool) {
-        if alone && let Some(came) = self.came.get_mut(usize::from(warp)) {
-            came.insert(writes);
+        if alone && let Some(arrived) = self.arrived.get_mut(usize::from(warp)) {
+            arrived.insert(writes);
         }
     }
 
     /// Records that the reply to one half of a load has arrived. Returns true if the load is complete,
     /// because the other half has already received its reply or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
-        let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
-        let complete = writes.is_empty() || came.intersects(writes);
+        let Some(arrived) = self.arrived.get_mut(usize::from(warp)) else { return true };
+        let complete = writes.is_empty() || arrived.intersects(writes);
         if complete {
-            came.remove(writes)
+            arrived.remove(writes)
         } else {
-            came.insert(writes)
+            arrived.insert(writes)
         }
         complete
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { num_warps, begun, came } = self;
-        if came.is_empty() {
+        let Self { num_warps, begun, arrived } = self;
+        if arrived.is_empty() {
             return;
         }
         to.sized("begun", *begun, *num_warps);
-        for (warp, RegMask { words: [words0, words1, words2, words3], preds }) in (0..).zip(came) {
+        for (warp, RegMask { words: [words0, words1, words2, words3], preds }) in (0..).zip(arrived) {
             to.parts("came", warp, |to| {
                 to.bits("words0", *words0);
                 to.bits("words1", *words1);

@@ -411,8 +411,8 @@ fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
         "{hashed:?}"
     );
     let limited = expect_errors(&[], &["sm.warp_limit=20", "sm.warps=32"]);
-    let told = "sm.warps is 32, expected 40 to 64 with sm.warp_limit = 20";
-    assert!(limited.iter().any(|line| line.contains(told)), "{limited:?}");
+    let message = "sm.warps is 32, expected 40 to 64 with sm.warp_limit = 20";
+    assert!(limited.iter().any(|line| line.contains(message)), "{limited:?}");
 }
 
 #[test]

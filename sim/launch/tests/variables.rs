@@ -23,8 +23,8 @@ fn a_buffer_that_stands_for_a_variable_holds_what_the_module_says_unless_told_ot
     let plain = buffer("type = \"u32\"\nelements = 4\nsymbol = \"table\"");
     assert_eq!(plain.symbol.as_deref(), Some("table"));
     assert!(matches!(plain.init, Init::Module), "{:?}", plain.init);
-    let told = buffer("type = \"u32\"\nelements = 4\nsymbol = \"table\"\ninit = \"zeros\"");
-    assert!(matches!(told.init, Init::Zeros), "{:?}", told.init);
+    let given = buffer("type = \"u32\"\nelements = 4\nsymbol = \"table\"\ninit = \"zeros\"");
+    assert!(matches!(given.init, Init::Zeros), "{:?}", given.init);
 }
 
 #[test]

@@ -57,9 +57,9 @@ impl BypassBuffer {
 /// Returns the storage location of the line that an MSHR entry fetches. A way number at or above the number
 /// of ways of a set denotes a line of the bypass buffer.
 #[inline(always)]
-pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
-    match passing {
-        Some(passing) if way >= ways => Spot::Beside(&mut passing.lines, (way - ways, 0)),
+pub(super) fn spot_of(bypass_buffer: &mut Option<Box<BypassBuffer>>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
+    match bypass_buffer {
+        Some(bypass_buffer) if way >= ways => Spot::Beside(&mut bypass_buffer.lines, (way - ways, 0)),
         _ => Spot::Way((set, way)),
     }
 }
@@ -75,7 +75,7 @@ impl Overlapped {
         if state.is_some_and(|state| state != LineState::TagOnly) {
             return Ok(false);
         }
-        let request = oldest(&core.looking);
+        let request = oldest(&core.lookups);
         let kind = request.kind;
         if let Some(entry) = core.mshr.find(request.line) {
             // A write or an atomic must wait until all earlier reads of the line in the bypass buffer are
@@ -87,7 +87,9 @@ impl Overlapped {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        if kind.is_atomic() || !self.passing.as_ref().is_some_and(|passing| passing.scheme.bypasses(request)) {
+        if kind.is_atomic()
+            || !self.bypass_buffer.as_ref().is_some_and(|bypass_buffer| bypass_buffer.scheme.bypasses(request))
+        {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.bypass_read(at, matched) } else { self.bypass_write(matched) }?;
@@ -101,14 +103,14 @@ impl Overlapped {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
-        core.may_allocate(oldest(&core.looking))?;
+        core.may_allocate(oldest(&core.lookups))?;
         self.memory.room_for_fetch()?;
-        let sm = oldest(&core.looking).sm;
+        let sm = oldest(&core.lookups).sm;
         let place = if core.config.bypass.keeps_tags() { way.or_else(|| core.victim(set, sm)) } else { None };
         if place.is_some_and(|way| core.tags.row(set)[way as usize].state.is_newer()) {
             self.memory.room_for_write_back()?;
         }
-        let (id, beside) = (oldest(&core.looking).id, core.config.ways + entry);
+        let (id, beside) = (oldest(&core.lookups).id, core.config.ways + entry);
         self.keep_tag(at, matched, place);
         self.fetch(at, local, (set, beside), (entry, self.needs()), id);
         Ok(())
@@ -118,7 +120,7 @@ impl Overlapped {
     /// if `place` is `None`.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
-        let &Request { sm, id, priority, .. } = oldest(&self.core.looking);
+        let &Request { sm, id, priority, .. } = oldest(&self.core.lookups);
         let old = self.core.tags.row(set)[way as usize];
         if old.state == LineState::TagOnly && old.tag == tag {
             return self.core.touch(at, (set, way), priority);
@@ -132,7 +134,7 @@ impl Overlapped {
     /// line.
     fn bypass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
         self.memory.room_for_write_back()?;
-        let request = oldest(&self.core.looking);
+        let request = oldest(&self.core.lookups);
         self.core.room_for_ack(request)?;
         self.memory.write_back(local, request.id, request.byte_mask, &request.data);
         self.core.stats.changes += 1;

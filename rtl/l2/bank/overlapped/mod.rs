@@ -77,7 +77,7 @@ pub(super) struct Overlapped {
     /// which a waiter is served, so the last lookup may be several cycles ago.
     lacking: Option<Stall>,
     /// Bypass policy and bypass buffer; `None` if no miss bypasses the bank.
-    passing: Option<Box<BypassBuffer>>,
+    bypass_buffer: Option<Box<BypassBuffer>>,
     /// Prefetch unit; `None` if the bank has no prefetcher.
     prefetcher: Option<Box<Prefetcher>>,
     /// True if the bypass policy, the prefetcher or the partition must be notified of every access.
@@ -91,7 +91,8 @@ impl Overlapped {
         let L2Config { mshr_entries, ref bypass, .. } = *config;
         let scheme = bypass.watched_hooks();
         let prefetcher = config.prefetch.unit(path, config, &place);
-        let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
+        let bypass_buffer =
+            scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
         let pieces = BurstMap::new(&place, flow.fetch);
@@ -102,7 +103,7 @@ impl Overlapped {
             // With sector fetches, a partially present line needs no separate line state.
             wide_tags: bypass.keeps_tags() || is_masked && !by_sector,
             by_sector,
-            ways_beside: if passing.is_some() { mshr_entries } else { 0 },
+            extra_ways: if bypass_buffer.is_some() { mshr_entries } else { 0 },
         };
         // Ports of the masks of present bytes: two reads per cycle, one by the lookup or a waiter, and one by
         // an arriving burst.
@@ -116,8 +117,8 @@ impl Overlapped {
             pieces,
             memory: ToMemory::new(flow, &place, pieces, mshr_entries, in_part),
             lacking: None,
-            reports: passing.is_some() || prefetcher.is_some() || config.partition.is_on(),
-            passing,
+            reports: bypass_buffer.is_some() || prefetcher.is_some() || config.partition.is_on(),
+            bypass_buffer,
             prefetcher,
         }
     }
@@ -153,7 +154,7 @@ impl Overlapped {
             || self.core.can_accept() && io.req.has_beat(at)
             || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer))
             || self.reports && self.is_prefetching();
-        match self.core.looking.front() {
+        match self.core.lookups.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
             Some(_) if self.reports => self.next_choice().map_or(Sleep::UntilEvent, Sleep::At),
@@ -165,7 +166,7 @@ impl Overlapped {
     /// stalled request.
     #[inline(never)]
     fn next_choice(&self) -> Option<u64> {
-        let bypass = self.passing.as_ref().and_then(|passing| passing.scheme.next_choice());
+        let bypass = self.bypass_buffer.as_ref().and_then(|bypass_buffer| bypass_buffer.scheme.next_choice());
         let partition = self.core.partition.as_ref().and_then(|partition| partition.next_choice());
         bypass.into_iter().chain(partition).min()
     }
@@ -178,9 +179,9 @@ impl Overlapped {
         let (line, first) = self.core.arrive(at, arrived);
         let place = (line.set, line.way);
         let newer = self.newer(at, place);
-        let Self { core, passing, .. } = self;
+        let Self { core, bypass_buffer, .. } = self;
         let burst_bytes = core.place.burst_bytes as usize;
-        let spot = spot_of(passing, core.config.ways, place);
+        let spot = spot_of(bypass_buffer, core.config.ways, place);
         core.lines.fill(at, spot, |line| {
             if newer == 0 {
                 put(line, first, &arrived.data, burst_bytes);
@@ -210,14 +211,14 @@ impl Overlapped {
     /// Starts to maintain digests (hashes) of the memories that only the overlapped miss flow has.
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
-        self.passing.iter_mut().for_each(|passing| passing.lines.record());
+        self.bypass_buffer.iter_mut().for_each(|bypass_buffer| bypass_buffer.lines.record());
         self.prefetcher.iter_mut().for_each(|prefetcher| prefetcher.record());
     }
 
     /// Lists the counters that belong to the bypass policy and the prefetcher.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
-        if let Some(passing) = &self.passing {
-            passing.scheme.counters(to);
+        if let Some(bypass_buffer) = &self.bypass_buffer {
+            bypass_buffer.scheme.counters(to);
         }
         if let Some(prefetcher) = &self.prefetcher {
             prefetcher.counters(to);
@@ -236,7 +237,7 @@ impl Overlapped {
             pieces: _,
             memory,
             lacking: _,
-            passing,
+            bypass_buffer,
             prefetcher,
             reports: _,
         } = self;
@@ -245,8 +246,8 @@ impl Overlapped {
                 to.array("masks", &**masks);
             }
             memory.describe(to);
-            if let Some(passing) = passing {
-                passing.describe(to);
+            if let Some(bypass_buffer) = bypass_buffer {
+                bypass_buffer.describe(to);
             }
             if let Some(prefetcher) = prefetcher {
                 prefetcher.describe(to);
@@ -256,9 +257,9 @@ impl Overlapped {
 }
 
 /// Returns the oldest request in the lookup pipeline; the pipeline must not be empty.
-fn oldest(looking: &Fifo<LookupEntry>) -> &Request {
-    match looking.front() {
-        Some(looking) => &looking.request,
+fn oldest(lookups: &Fifo<LookupEntry>) -> &Request {
+    match lookups.front() {
+        Some(lookups) => &lookups.request,
         None => unreachable!("a look-up serves the oldest request"),
     }
 }

@@ -71,7 +71,7 @@ impl Overlapped {
     ) -> Result<(), Stall> {
         let place = (matched.set, way);
         let held = self.newer(at, place);
-        let request = oldest(&self.core.looking);
+        let request = oldest(&self.core.lookups);
         let (kind, written) = (request.kind, request.byte_mask);
         if kind.is_atomic() || required_bytes(request) & !held != 0 {
             return self.fetch_missing_bursts(at, matched, place, self.core.whole);
@@ -89,7 +89,7 @@ impl Overlapped {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         } else if let Some(masks) = &mut self.masks {
-            masks.write(at, set, way, PresentBytes { newer: held, brought: 0 });
+            masks.write(at, set, way, PresentBytes { newer: held, delivered: 0 });
         }
     }
 }

@@ -27,12 +27,12 @@ impl Overlapped {
     #[inline(never)]
     pub(super) fn report(&mut self, at: &impl AnyEdge, (kind, sm): (RequestKind, u8), matched: Match) {
         let Match { local, set, tag, way } = matched;
-        let Self { core, passing, prefetcher, .. } = self;
+        let Self { core, bypass_buffer, prefetcher, .. } = self;
         core.on_access(at, sm, (set, tag), way.is_none());
-        if let Some(passing) = passing
+        if let Some(bypass_buffer) = bypass_buffer
             && kind == RequestKind::Read
         {
-            passing.scheme.count(way.is_none());
+            bypass_buffer.scheme.count(way.is_none());
         }
         let Some(prefetcher) = prefetcher else { return };
         let row = core.tags.row(set);

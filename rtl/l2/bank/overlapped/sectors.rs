@@ -96,8 +96,8 @@ impl BurstMap {
     /// Returns a mask of the present bytes of a line: the bytes of delivered bursts, and the bytes newer than
     /// memory.
     pub fn here(&self, held: PresentBytes) -> u128 {
-        let brought = (0..self.bursts).filter(|n| held.brought >> n & 1 != 0);
-        brought.fold(held.newer, |here, n| here | self.bytes_of(n))
+        let delivered = (0..self.bursts).filter(|n| held.delivered >> n & 1 != 0);
+        delivered.fold(held.newer, |here, n| here | self.bytes_of(n))
     }
 }
 
@@ -111,7 +111,7 @@ impl Overlapped {
     /// Returns a mask of the bursts to fetch for the oldest request, if the bytes `here` of its line are
     /// present.
     fn missing_bursts(&self, here: u128) -> Bursts {
-        self.pieces.to_fetch(required_bytes(oldest(&self.core.looking)), here)
+        self.pieces.to_fetch(required_bytes(oldest(&self.core.lookups)), here)
     }
 
     /// Returns the record of the present bytes of a line, given its set and way. The record is empty for a
@@ -139,7 +139,7 @@ impl Overlapped {
         if needs != 0 {
             return self.fetch_missing_bursts(at, matched, place, needs);
         }
-        let request = oldest(&self.core.looking);
+        let request = oldest(&self.core.lookups);
         let (writes, byte_mask) = (request.kind.writes(), request.byte_mask);
         self.hit(at, place, state, can_write)?;
         if writes {
@@ -159,9 +159,9 @@ impl Overlapped {
     ) -> Result<(), Stall> {
         let core = &mut self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
-        core.may_allocate(oldest(&core.looking))?;
+        core.may_allocate(oldest(&core.lookups))?;
         self.memory.room_for_fetch()?;
-        let request = oldest(&core.looking);
+        let request = oldest(&core.lookups);
         core.room_for_ack(request)?;
         let (kind, id) = (request.kind, request.id);
         core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
@@ -175,7 +175,7 @@ impl Overlapped {
     /// that were not requested before.
     #[inline(always)]
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
-        self.core.may_merge(oldest(&self.core.looking), entry)?;
+        self.core.may_merge(oldest(&self.core.lookups), entry)?;
         let MshrEntry { set, way, asked, .. } = self.core.mshr.entry(entry);
         let needs = if self.core.by_sector {
             self.missing_bursts(self.pieces.here(self.present_bytes(at, (set, way))))
@@ -184,7 +184,7 @@ impl Overlapped {
         };
         let more = needs & !asked;
         let Self { core, memory, .. } = self;
-        let request = oldest(&core.looking);
+        let request = oldest(&core.lookups);
         let mut found = LookupResult::Coming;
         if more != 0 {
             memory.room_for_fetch()?;
@@ -215,9 +215,9 @@ impl Overlapped {
         if way >= self.core.config.ways || written == 0 && last.is_none() {
             return;
         }
-        let PresentBytes { newer, brought } = self.present_bytes(at, place);
+        let PresentBytes { newer, delivered } = self.present_bytes(at, place);
         let arrived = last.map_or(0, |entry| entry.arrived);
-        let held = PresentBytes { newer: newer | written, brought: brought | arrived };
+        let held = PresentBytes { newer: newer | written, delivered: delivered | arrived };
         self.note(at, place, held);
         if last.is_some() {
             let state = if held.newer == 0 { LineState::Valid } else { LineState::Modified };

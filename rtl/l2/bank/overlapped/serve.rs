@@ -16,7 +16,7 @@ impl Overlapped {
     /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or
     /// completes a prefetch without a waiter. Returns true if it did either.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
-        let Self { core, passing, .. } = self;
+        let Self { core, bypass_buffer, .. } = self;
         if !core.mshr.is_ready() {
             return Ok(false);
         }
@@ -27,7 +27,7 @@ impl Overlapped {
         let (place, asked) = ((entry.set, entry.way), BankAccess::waiting(waiter, entry.line));
         let (kind, written) = (asked.kind, waiter.byte_mask);
         let leaves = core.mshr_policy.as_ref().and_then(|_| Some((core.mshr.first_ready()?, waiter.sm)));
-        let spot = spot_of(passing, core.config.ways, place);
+        let spot = spot_of(bypass_buffer, core.config.ways, place);
         core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
         core.stats.replays += 1;
         let last = core.mshr.pop_waiter(at, kind.writes());
@@ -55,7 +55,7 @@ impl Overlapped {
         can_write: bool,
     ) -> Result<bool, Stall> {
         if matches!(replayed, Ok(true) | Err(Stall::AtomicBuffer)) {
-            if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
+            if self.core.lookups.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
             // Once a waiter has been served, the first resource that the oldest request lacks may no longer
@@ -79,22 +79,22 @@ impl Overlapped {
     /// Looks up and serves the oldest request. Returns false if its lookup is not complete yet. Returns the
     /// stall reason as an error.
     fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
-        let Some(LookupEntry { due, request }) = self.core.looking.front() else { return Ok(false) };
+        let Some(LookupEntry { due, request }) = self.core.lookups.front() else { return Ok(false) };
         if *due > at.cycle() {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
-        if let Some(passing) = &mut self.passing {
-            passing.scheme.reach(at.cycle());
+        if let Some(bypass_buffer) = &mut self.bypass_buffer {
+            bypass_buffer.scheme.reach(at.cycle());
         }
         let matched = self.match_tags(at, line);
-        if self.passing.is_none() || !self.serve_bypass(at, matched)? {
+        if self.bypass_buffer.is_none() || !self.serve_bypass(at, matched)? {
             self.serve(at, line, matched, can_write)?;
         }
         if self.reports {
             self.report(at, (kind, sm), matched);
         }
-        self.core.looking.drop_front();
+        self.core.lookups.drop_front();
         self.matched = None;
         self.core.finish_lookup(kind, (id, line, sm, ticket));
         Ok(true)
@@ -112,7 +112,7 @@ impl Overlapped {
             state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
             state => self.hit(at, (set, way), state, can_write)?,
         }
-        let priority = oldest(&self.core.looking).priority;
+        let priority = oldest(&self.core.lookups).priority;
         self.core.touch(at, (set, way), priority);
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Overlapped {
         if !core.mshr.has_room(entry) {
             return Err(Stall::MshrMerge);
         }
-        core.room_for_ack(oldest(&core.looking))?;
+        core.room_for_ack(oldest(&core.lookups))?;
         self.join(at, entry, local)
     }
 
@@ -185,7 +185,7 @@ impl Overlapped {
         if !core.lines.replies.has_room() {
             return Err(Stall::ReplyQueue);
         }
-        let asked = BankAccess::from_request(oldest(&core.looking));
+        let asked = BankAccess::from_request(oldest(&core.lookups));
         let kind = asked.kind;
         core.lines.perform_in(Spot::Way((set, way)), &asked, &mut core.stats, at, can_write)?;
         if kind.writes() && state == LineState::Valid {
@@ -200,7 +200,7 @@ impl Overlapped {
     fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<(), Stall> {
         let Match { local, set, tag, way: known } = matched;
         let core = &self.core;
-        let request = oldest(&core.looking);
+        let request = oldest(&core.lookups);
         let &Request { kind, id, sm, priority, .. } = request;
         let kept = self.state_without_fetch(request);
         let way = known.or_else(|| core.victim(set, sm)).ok_or(Stall::LineAlloc)?;
@@ -229,7 +229,7 @@ impl Overlapped {
         self.keep_mask(at, (set, way), tag.state);
         if kept.is_some() {
             let core = &mut self.core;
-            let request = oldest(&core.looking);
+            let request = oldest(&core.lookups);
             core.lines.data.update(at, set, way, |line| line.0 = request.data);
             core.stats.changes += 1;
         } else if let Some(entry) = entry {
@@ -258,8 +258,8 @@ impl Overlapped {
     fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): LinePlace, state: LineState) {
         if let Some(masks) = &mut self.masks {
             let in_part = state == LineState::Partial || self.core.by_sector && state == LineState::Modified;
-            let newer = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
-            masks.write(at, set, way, PresentBytes { newer, brought: 0 });
+            let newer = if in_part { oldest(&self.core.lookups).byte_mask } else { 0 };
+            masks.write(at, set, way, PresentBytes { newer, delivered: 0 });
         }
     }
 
@@ -267,7 +267,7 @@ impl Overlapped {
     /// its line into the set and way `place`.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
-        let request = oldest(&core.looking);
+        let request = oldest(&core.lookups);
         core.mshr.allocate(at, what, place, request);
         if core.mshr_policy.is_some() {
             core.report_allocate(at, what.0);

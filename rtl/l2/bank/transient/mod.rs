@@ -85,7 +85,7 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
         // for a burst to be sent.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
-        ways_beside: frc_ways,
+        extra_ways: frc_ways,
         by_sector: false,
     }
 }
@@ -211,7 +211,7 @@ impl Transient {
 
     /// Returns the cycle in which the next lookup completes; `None` if no lookup is in progress.
     fn next_look_up(&self) -> Option<u64> {
-        let new = self.core.looking.front().map(|looking| looking.due);
+        let new = self.core.lookups.front().map(|lookups| lookups.due);
         self.pending.next_due().into_iter().chain(new).min()
     }
 

@@ -62,9 +62,9 @@ pub(super) struct Pending {
     /// Indices of `requests` that are free.
     free: Vec<u16>,
     /// Number of awake requests, which may repeat their lookup. A request whose repeated lookup has begun is
-    /// counted in `looking` instead.
+    /// counted in `lookups` instead.
     awake: u32,
-    looking: u32,
+    lookups: u32,
     /// Latency of a lookup in cycles.
     latency: u32,
     set_bits: u32,
@@ -81,7 +81,7 @@ impl Pending {
             requests: vec![Request::default(); depth as usize].into(),
             free: (0..depth as u16).rev().collect(),
             awake: 0,
-            looking: 0,
+            lookups: 0,
             latency,
             set_bits,
             shape,
@@ -150,23 +150,23 @@ impl Pending {
         oldest.step = Step::Looking;
         oldest.due = cycle + u64::from(self.latency);
         self.awake -= 1;
-        self.looking += 1;
+        self.lookups += 1;
         true
     }
 
     /// Returns the cycle in which the next repeated lookup completes; `None` if none is in progress.
     pub fn next_due(&self) -> Option<u64> {
-        if self.looking == 0 {
+        if self.lookups == 0 {
             return None;
         }
-        let looking = self.entries.iter().filter(|entry| entry.step == Step::Looking);
-        looking.map(|entry| entry.due).min()
+        let lookups = self.entries.iter().filter(|entry| entry.step == Step::Looking);
+        lookups.map(|entry| entry.due).min()
     }
 
     /// Returns the queue position of a request whose repeated lookup is complete in cycle `cycle`. If there
     /// are several, returns the one whose lookup began first.
     pub fn due(&self, cycle: u64) -> Option<usize> {
-        if self.looking == 0 {
+        if self.lookups == 0 {
             return None;
         }
         let over = |entry: &Entry| entry.step == Step::Looking && entry.due <= cycle;
@@ -188,7 +188,7 @@ impl Pending {
     pub fn remove(&mut self, place: usize) {
         let Entry { slot, set, .. } = self.entries.remove(place);
         self.free.push(slot);
-        self.looking -= 1;
+        self.lookups -= 1;
         self.wake(set);
     }
 
@@ -196,12 +196,12 @@ impl Pending {
     /// lookup.
     pub fn refuse(&mut self, place: usize) {
         self.entries[place].step = Step::Waiting;
-        self.looking -= 1;
+        self.lookups -= 1;
     }
 
     /// Lists the registers and logic of the pending queue for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
+        let Self { entries, requests, free: _, awake: _, lookups: _, latency: _, set_bits, shape, empty } = self;
         let depth = requests.len() as u32;
         to.sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
         to.entries("slot", 0..requests.len(), |place, to| {

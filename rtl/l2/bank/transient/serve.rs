@@ -64,7 +64,7 @@ impl Transient {
     /// Returns false if no lookup is complete. Returns the stall reason as an error.
     pub(super) fn serve_next(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
-        if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
+        if again.is_none() && self.core.lookups.front().is_none_or(|lookups| lookups.due > at.cycle()) {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = self.current_request(again);
@@ -78,7 +78,7 @@ impl Transient {
                 if !is_served {
                     self.defer(at, set)?;
                 }
-                self.core.looking.drop_front();
+                self.core.lookups.drop_front();
             }
         }
         if is_served {
@@ -110,7 +110,7 @@ impl Transient {
     /// Returns the request whose lookup is complete: the one at position `again` of the pending queue, or the
     /// oldest new request if `again` is `None`.
     fn current_request(&self, again: Option<usize>) -> &Request {
-        current_request(&self.core.looking, &self.pending, again)
+        current_request(&self.core.lookups, &self.pending, again)
     }
 
     /// Moves the oldest new request to the pending queue, where it waits for an event in its set.
@@ -118,8 +118,8 @@ impl Transient {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
         }
-        let Some(looking) = self.core.looking.front() else { self.core.breach(at, "no request to defer") };
-        self.pending.push(&looking.request, set, at.cycle());
+        let Some(lookups) = self.core.lookups.front() else { self.core.breach(at, "no request to defer") };
+        self.pending.push(&lookups.request, set, at.cycle());
         self.core.stats.put_down += 1;
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Transient {
         if !core.mshr.has_room(entry) {
             return Err(Stall::MshrMerge);
         }
-        let request = current_request(&core.looking, pending, again);
+        let request = current_request(&core.lookups, pending, again);
         core.room_for_ack(request)?;
         core.stats.count(request.kind, LookupResult::Coming);
         core.mshr.merge(at, (entry, core.whole), request);
@@ -217,7 +217,7 @@ impl Transient {
     ) -> Result<bool, Stall> {
         let (set, _) = block;
         let Self { core, pending, frc, binds_early, .. } = self;
-        let request = current_request(&core.looking, pending, again);
+        let request = current_request(&core.lookups, pending, again);
         let (kind, id) = (request.kind, request.id);
         core.room_for_ack(request)?;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
@@ -252,7 +252,7 @@ impl Transient {
         can_write: bool,
     ) -> Result<RequestKind, Stall> {
         let Self { core, pending, frc, .. } = self;
-        let request = current_request(&core.looking, pending, again);
+        let request = current_request(&core.lookups, pending, again);
         core.room_for_ack(request)?;
         let (kind, sm) = (request.kind, request.sm);
         let spot = spot_of(frc, core.config.ways, place);
@@ -281,10 +281,10 @@ impl Transient {
 
 /// Returns the request whose lookup is complete: the one at position `again` of the pending queue, or the
 /// oldest new request if `again` is `None`.
-fn current_request<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
-    match (again, looking.front()) {
+fn current_request<'a>(lookups: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
+    match (again, lookups.front()) {
         (Some(place), _) => pending.request(place),
-        (None, Some(looking)) => &looking.request,
+        (None, Some(lookups)) => &lookups.request,
         (None, None) => unreachable!("a look-up is over"),
     }
 }

@@ -195,26 +195,26 @@ mod tests {
     use crate::judge::mean;
     use crate::page::Drawing;
 
-    fn sheet() -> Table {
-        let sheet = Table::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
-        let sheet = sheet.columns(1, [("a", vec![1.0, 2.0])]).columns(2, [("b", vec![3.0, 5.0])]);
-        sheet.below(["mean", ""], |_| true, |values| mean(values).unwrap_or(f64::NAN))
+    fn table() -> Table {
+        let table = Table::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
+        let table = table.columns(1, [("a", vec![1.0, 2.0])]).columns(2, [("b", vec![3.0, 5.0])]);
+        table.below(["mean", ""], |_| true, |values| mean(values).unwrap_or(f64::NAN))
     }
 
     #[test]
     fn a_row_has_its_texts_then_its_numbers_and_what_is_below_comes_last() {
         let mut page = Page::default();
-        sheet().table(&mut page, "## Numbers").unwrap();
+        table().table(&mut page, "## Numbers").unwrap();
         assert_eq!(page.csv, "app,class,a,b\nvadd,streaming,1.0,3.00\nsyrk,conflict,2.0,5.00\nmean,,1.5,4.00\n");
         assert!(page.markdown.starts_with("\n## Numbers\n\n| app "), "{}", page.markdown);
     }
 
     #[test]
     fn a_mean_shows_what_it_is_without_one_of_its_rows() {
-        let sheet = Table::new(["app"], [["a"], ["b"], ["c"], ["d"]]).columns(1, [("x", vec![1.0, 2.0, 6.0, 100.0])]);
+        let table = Table::new(["app"], [["a"], ["b"], ["c"], ["d"]]).columns(1, [("x", vec![1.0, 2.0, 6.0, 100.0])]);
         let mut page = Page::default();
-        let sheet = sheet.below(["mean"], |row| row < 3, |values| mean(values).unwrap_or(f64::NAN));
-        sheet.table(&mut page, "## Numbers").unwrap();
+        let table = table.below(["mean"], |row| row < 3, |values| mean(values).unwrap_or(f64::NAN));
+        table.table(&mut page, "## Numbers").unwrap();
         assert!(page.markdown.contains("| mean | 3.0 (1.5 to 4.0) |"), "{}", page.markdown);
         let below = "mean,3.0\n\"mean, leave-one-out minimum\",1.5\n\"mean, leave-one-out maximum\",4.0\n";
         assert!(page.csv.ends_with(below), "{}", page.csv);
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn a_chart_has_a_series_for_each_column_asked_for_or_a_line_for_each_row() {
         let mut page = Page::default();
-        sheet().chart(&mut page, "-b", Chart::new("One", "times"), [1]);
-        sheet().lines(&mut page, Chart::new("Lines", "times"));
+        table().chart(&mut page, "-b", Chart::new("One", "times"), [1]);
+        table().lines(&mut page, Chart::new("Lines", "times"));
         let of = |series: &[(&str, [f64; 2])]| series.iter().map(|(name, values)| Series::new(name, *values)).collect();
         let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: to_strings(groups), series, ..chart };
         let bars = of(&[("b", [3.0, 5.0])]);

@@ -206,23 +206,23 @@ mod tests {
     #[test]
     fn the_summary_has_the_declared_counters_of_groups_and_not_those_of_units() {
         let (shown, hidden, group) = (Key::new("a", "").in_summary(), Key::new("b", ""), Key::plain("l2", ""));
-        let mut sheet = StatisticsTable::new(false);
-        let list = |sheet: &mut StatisticsTable| {
-            sheet.counter(&shown, Value::Count(3));
-            sheet.counter(&hidden, Value::Count(4));
-            sheet.enter(&Key::plain("frc", ""), ScopeKind::Group);
-            sheet.counter(&shown, Value::Count(5));
-            sheet.counter(&shown, Value::Absent);
-            sheet.leave();
+        let mut table = StatisticsTable::new(false);
+        let list = |table: &mut StatisticsTable| {
+            table.counter(&shown, Value::Count(3));
+            table.counter(&hidden, Value::Count(4));
+            table.enter(&Key::plain("frc", ""), ScopeKind::Group);
+            table.counter(&shown, Value::Count(5));
+            table.counter(&shown, Value::Absent);
+            table.leave();
         };
-        sheet.enter(&group, ScopeKind::Group);
-        list(&mut sheet);
-        sheet.leave();
-        sheet.enter(&Key::plain("units", ""), ScopeKind::Group);
-        sheet.enter(&group, ScopeKind::List);
-        sheet.enter(&group, ScopeKind::Element);
-        list(&mut sheet);
-        (0..3).for_each(|_| sheet.leave());
-        assert_eq!(sheet.in_summary(), [("l2", "a".to_owned(), 3), ("l2", "frc.a".to_owned(), 5)]);
+        table.enter(&group, ScopeKind::Group);
+        list(&mut table);
+        table.leave();
+        table.enter(&Key::plain("units", ""), ScopeKind::Group);
+        table.enter(&group, ScopeKind::List);
+        table.enter(&group, ScopeKind::Element);
+        list(&mut table);
+        (0..3).for_each(|_| table.leave());
+        assert_eq!(table.in_summary(), [("l2", "a".to_owned(), 3), ("l2", "frc.a".to_owned(), 5)]);
     }
 }
