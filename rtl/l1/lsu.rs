@@ -84,6 +84,7 @@ use super::word_banks::WordBanks;
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::line::sectors_of;
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
+use crate::replacement::priority::HintShape;
 use crate::throttle::message::Miss;
 use crate::throttle::side::L1Side;
 
@@ -209,12 +210,13 @@ impl Lsu {
         let sectored = l1.fetch == Fetch::Sectors;
         let reads_pc = l1.reads_pc() || read_only.iter().any(|cache| cache.replacement.reads_pc());
         let pc_bits = if reads_pc { place.access.pc_bits } else { 0 };
+        let hints = HintShape { l1: l1.hints, ..place.access.hints };
         let shape = LineShape {
             line_bits: place.line_bits,
             line_bytes: l1.line_bytes,
             pc_bits,
             judged,
-            hints: place.access.hints,
+            hints,
             sectored,
             data_beside: false,
         };
@@ -225,7 +227,7 @@ impl Lsu {
         }
         coalescer.widen(l1.lookups);
         coalescer.carry_pc(pc_bits);
-        coalescer.carry_hints(place.access.hints);
+        coalescer.carry_hints(hints);
         if let Some(words) = l1.banks.as_words() {
             coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
         }

@@ -366,10 +366,11 @@ impl Draw {
 
     /// Adds a sharing tracker to half of the machines that may have one. A tracker requires plain L1 tags, no
     /// victim cache, and a replacement policy that does not learn from every use of a line. Also, the L2 must
-    /// not recall lines from the L1s when it evicts them.
+    /// neither recall lines from the L1s when it evicts them nor use eviction hints.
     fn tracker(&mut self, sms: u64) {
         let is_refused = self.learns() || self.has("l1.organisation=decoupled") || self.has("l1.victim=");
-        if is_refused || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
+        let is_refused = is_refused || self.has("l2.flow.coherence=sharers") || self.has("l2.hints=true");
+        if is_refused || self.random.percent(50) {
             return;
         }
         self.set("tracker.scheme", "corrected");
@@ -510,7 +511,7 @@ impl Draw {
             let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
             self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
-            if !self.has("tracker.scheme") && self.random.percent(30) {
+            if self.random.percent(30) {
                 self.set("l2.hints", true);
             }
             self.partition();
