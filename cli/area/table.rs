@@ -1,7 +1,9 @@
 //! Formats the area estimate as a table for people to read. Identical hardware blocks share a row. A second
 //! table shows how the area was estimated.
 
-use ::area::{Basis, Kind};
+use std::collections::BTreeMap;
+
+use ::area::{Basis, Kind, Memory};
 
 use super::super::output::{columns, format_thousands, noun};
 use super::Estimate;
@@ -23,14 +25,14 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
                     rows.push(delta_row(indent, block));
                 }
             });
-            text += &columns(&["BLOCK", "EACH: BITS", "FLIP-FLOPS", "um2", "LEAKAGE mW"], &rows);
+            text += &columns(&["BLOCK", "EACH: BITS", "FLIP-FLOPS", "um2", "±%", "LEAKAGE mW"], &rows);
         }
     }
     text + "\n" + &origins(tree)
 }
 
 /// Column heads of the table of hardware blocks.
-pub const HEAD: [&str; 7] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"];
+pub const HEAD: [&str; 8] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "±%", "LEAKAGE mW", "ALL: mm2", "%"];
 
 /// Returns the table cells of the hardware blocks in the top `depth` levels of the tree.
 pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
@@ -59,21 +61,45 @@ fn add_rows(
 }
 
 fn mm2(um2: f64) -> String {
-    format!("{:.4}", um2 / 1e6)
+    format_significant(um2 / 1e6)
+}
+
+/// Formats a number with three significant digits: no estimate here is more accurate.
+fn format_significant(number: f64) -> String {
+    const DIGITS: i32 = 3;
+    if number == 0.0 || !number.is_finite() {
+        return format!("{number}");
+    }
+    let exponent = number.abs().log10().floor() as i32;
+    let unit = 10f64.powi(exponent + 1 - DIGITS);
+    let rounded = (number / unit).round() * unit;
+    format!("{rounded:.*}", (DIGITS - 1 - exponent).max(0) as usize)
+}
+
+/// Returns the error of a number in percent, rounded up.
+fn percent(error: f64, of: f64) -> String {
+    if of == 0.0 { "-".to_owned() } else { format!("{:.0}", (100.0 * error / of.abs()).ceil()) }
 }
 
 fn row(indent: &str, block: &FoldedScopes<'_>, copies: u32, whole: f64) -> Vec<String> {
-    let Block { bits, flops, um2, leakage_mw, .. } = block.one;
+    let Block { bits, flops, um2, um2_error, leakage_mw, .. } = block.one;
     let all = um2 * f64::from(copies);
     vec![
         format!("{indent}{}", block.name),
         format_thousands(*bits),
         format_thousands(*flops),
         mm2(*um2),
-        format!("{leakage_mw:.3}"),
+        percent(*um2_error, *um2),
+        format_significant(*leakage_mw),
         mm2(all),
-        format!("{:.2}", 100.0 * all / whole),
+        format!("{:.1}", 100.0 * all / whole),
     ]
+}
+
+/// Formats a difference with three significant digits and its sign.
+fn with_sign(number: f64) -> String {
+    let text = format_significant(number);
+    if number < 0.0 { text } else { format!("+{text}") }
 }
 
 fn format_signed(number: i64) -> String {
@@ -81,13 +107,14 @@ fn format_signed(number: i64) -> String {
 }
 
 fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
-    let Delta { bits, flops, um2, leakage_mw } = block.one.delta.unwrap_or_default();
+    let Delta { bits, flops, um2, um2_error, leakage_mw } = block.one.delta.unwrap_or_default();
     vec![
         format!("{indent}{}", block.name),
         format_signed(bits),
         format_signed(flops),
-        format!("{um2:+.1}"),
-        format!("{leakage_mw:+.4}"),
+        with_sign(um2),
+        percent(um2_error, um2),
+        with_sign(leakage_mw),
     ]
 }
 
@@ -95,7 +122,7 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
 /// extra area also in percent of all L1s and in percent of a real chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
-    let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
+    let Delta { bits, flops, um2, um2_error, leakage_mw } = tree.delta.unwrap_or_default();
     if !tree.differs() {
         return format!("no difference from {against}\n");
     }
@@ -107,48 +134,108 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
             l1 += block.um2 - block.delta.unwrap_or_default().um2;
         }
     });
-    let of_l1 = if l1 > 0.0 { format!("{:+.4} % of all L1s, ", 100.0 * um2 / l1) } else { String::new() };
+    let of_l1 = if l1 > 0.0 { format!("{} % of all L1s, ", with_sign(100.0 * um2 / l1)) } else { String::new() };
     format!(
-        "difference from {against}: {} {}, {} {}, {:+.6} mm2, {leakage_mw:+.3} mW\n\
-         {of_l1}{:+.6} % of the {:.0} mm2 of a {}\n",
+        "difference from {against}: {} {}, {} {}, {} mm2 ±{} %, {} mW\n\
+         {of_l1}{} % of the {:.0} mm2 of a {}\n",
         format_signed(bits),
         noun(bits.unsigned_abs(), "bit", "bits"),
         format_signed(flops),
         noun(flops.unsigned_abs(), "flip-flop", "flip-flops"),
-        um2 / 1e6,
-        100.0 * um2 / 1e6 / chip.mm2,
+        with_sign(um2 / 1e6),
+        percent(um2_error, um2),
+        with_sign(leakage_mw),
+        with_sign(100.0 * um2 / 1e6 / chip.mm2),
         chip.mm2,
         chip.name,
     )
 }
 
 /// Returns a table that splits the total area by the method of its estimate, such as interpolation between
-/// CACTI points.
+/// CACTI points, and a note about the largest memories of flip-flops.
 fn origins(tree: &Block) -> String {
-    let (mut grid, mut outside, mut small) = (0.0, 0.0, 0.0);
-    let (mut logic, mut flops) = (0.0, tree.um2);
+    let mut methods = [
+        ("memories interpolated between CACTI points", 0.0, 0.0),
+        ("memories outside the CACTI points, by closed form", 0.0, 0.0),
+        ("memories built of flip-flops", 0.0, 0.0),
+        ("flip-flops", 0.0, 0.0),
+        ("logic", 0.0, 0.0),
+    ];
+    let mut add = |method: usize, um2: f64, error: f64| {
+        methods[method].1 += um2;
+        methods[method].2 += error;
+    };
+    let (mut flops, mut flops_error) = (tree.um2, tree.um2_error);
     tree.walk(&mut |_, block| {
-        for array in &block.arrays {
-            let sum = match (array.memory.kind, array.cost.basis) {
-                (Kind::Flops, _) | (_, Basis::Cells) => &mut small,
-                (_, Basis::Grid) => &mut grid,
-                (_, Basis::ClosedForm) => &mut outside,
+        let arrays = block.arrays.iter().map(|array| {
+            let method = match (array.memory.kind, array.cost.basis) {
+                (Kind::Flops, _) | (_, Basis::Cells) => 2,
+                (_, Basis::Grid) => 0,
+                (_, Basis::ClosedForm) => 1,
             };
-            *sum += array.cost.um2;
+            (method, array.cost.um2, array.cost.um2 * array.cost.error)
+        });
+        for (method, um2, error) in arrays.chain(block.logic.iter().map(|piece| (4, piece.um2, piece.um2_error))) {
+            add(method, um2, error);
+            flops -= um2;
+            flops_error -= error;
         }
-        logic += block.logic.iter().map(|piece| piece.um2).sum::<f64>();
     });
-    flops -= grid + outside + small + logic;
+    add(3, flops, flops_error);
     let part = |um2: f64| format!("{:.1}", 100.0 * um2 / tree.um2);
-    let row = |what: &str, um2: f64| vec![what.to_owned(), mm2(um2), part(um2)];
-    columns(
-        &["FIGURES", "mm2", "%"],
-        &[
-            row("memories interpolated between CACTI points", grid),
-            row("memories outside the CACTI points, by closed form", outside),
-            row("memories built of flip-flops", small),
-            row("flip-flops", flops),
-            row("logic", logic),
-        ],
+    let row = |(what, um2, error): (&str, f64, f64)| vec![what.to_owned(), mm2(um2), percent(error, um2), part(um2)];
+    columns(&["FIGURES", "mm2", "±%", "%"], &methods.map(row)) + &large_flip_flop_memories(tree)
+}
+
+/// Returns a note about the memories of flip-flops that take most of the area: a chip would build them as SRAM,
+/// in more banks or with fewer ports.
+fn large_flip_flop_memories(tree: &Block) -> String {
+    /// Smallest part of the total area that is mentioned.
+    const MIN_PART: f64 = 0.01;
+    let mut sums: BTreeMap<(&str, u32, u32, String), (u32, f64)> = BTreeMap::new();
+    tree.walk(&mut |_, block| {
+        for array in block.arrays.iter().filter(|array| array.memory.kind == Kind::Flops) {
+            let Memory { entries, width, ports, .. } = array.memory;
+            let sum = sums.entry((array.name, entries, width, ports.to_string())).or_default();
+            sum.0 += 1;
+            sum.1 += array.cost.um2;
+        }
+    });
+    let mut large: Vec<_> = sums.into_iter().filter(|(_, (_, um2))| *um2 > MIN_PART * tree.um2).collect();
+    large.sort_by(|(_, (_, one)), (_, (_, other))| other.total_cmp(one));
+    let list: Vec<_> = large
+        .into_iter()
+        .map(|((name, entries, width, ports), (count, um2))| {
+            format!("  {count} x `{name}` of {entries} words of {width} bits, {ports}: {} mm2\n", mm2(um2))
+        })
+        .collect();
+    if list.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nMemories of flip-flops that a chip would rather build as SRAM, in banks with fewer ports:\n{}",
+        list.concat()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_significant_digits() {
+        for (number, text) in [
+            (567.533, "568"),
+            (15108.8, "15100"),
+            (36.2438, "36.2"),
+            (0.999_6, "1.00"),
+            (0.000_063_21, "0.0000632"),
+            (-0.5, "-0.500"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(format_significant(number), text);
+        }
+        assert_eq!((with_sign(0.001_388_5), with_sign(-2.0)), ("+0.00139".to_owned(), "-2.00".to_owned()));
+        assert_eq!((percent(1.0, 30.0), percent(0.0, 0.0)), ("4".to_owned(), "-".to_owned()));
+    }
 }

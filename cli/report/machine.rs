@@ -76,6 +76,6 @@ pub fn area(resolved: &ResolvedMachine, node: Node, at: &str) -> Result<Markup, 
     let head: Vec<_> = HEAD.into_iter().chain([""]).collect();
     Ok(html! {
         p.quiet { "At " (node.nm()) " nm, an estimate: differences are more reliable than totals." }
-        div.tree { (table(&format!("{at}blocks"), &head, &(1..7), &cells)) }
+        div.tree { (table(&format!("{at}blocks"), &head, &(1..HEAD.len()), &cells)) }
     })
 }

@@ -1,6 +1,6 @@
 //! Errors of the area model for memories: estimated areas compared with areas that CACTI computed.
 
-use ::area::{Metric, Node, RelativeErrors, Technology};
+use ::area::{Metric, Node, Outside, RelativeErrors, Technology};
 use miette::IntoDiagnostic;
 
 use crate::FigureError;
@@ -34,6 +34,15 @@ pub(super) fn errors() -> Result<Page, FigureError> {
     for metric in Metric::ALL {
         add("between points", metric, &technology.off_grid_errors(metric));
     }
+    for respect in Outside::ALL {
+        for metric in Metric::ALL {
+            add(
+                &format!("outside: {}", respect.name()),
+                metric,
+                &technology.errors_beyond(metric, respect).into_diagnostic()?,
+            );
+        }
+    }
     for metric in Metric::ALL {
         add("CAMs", metric, &technology.cams(metric));
     }
@@ -44,7 +53,8 @@ pub(super) fn errors() -> Result<Page, FigureError> {
          `cargo run --release -- reproduce area/errors` writes this page and its CSV file.\n\n\
          *Leave-one-out*: each point of CACTI's grid is removed in turn and interpolated between its neighbors, which are twice as\n\
          far apart as in any other estimate. Corners of the grid have no such neighbors and are not counted. *Between points*:\n\
-         memories whose sizes are not powers of two. CACTI computed them only for this comparison, and no estimate uses them.\n\
+         memories whose sizes are not powers of two. *Outside*: memories beyond the grid in one respect, where a closed form\n\
+         extrapolates. CACTI computed these two kinds only for this comparison, and no estimate uses them.\n\
          *CAMs*: estimates by the closed forms that were fitted to these same points; the read energy is the energy of a search.\n\n\
          {}\n\
          Required for area: a median below {:.0} % and a 95th percentile below {:.0} %. This requirement {}.\n",

@@ -31,8 +31,8 @@ const SCHEMES: [(&str, &str); 14] = [
 
 const FERMI: &str = "fermi";
 
-const HEAD: [&str; 8] =
-    ["design", "against", "bits", "flip-flops", "mm2", "leakage mW", "% of all L1s", "% of the chip"];
+const HEAD: [&str; 9] =
+    ["design", "against", "bits", "flip-flops", "mm2", "± mm2", "leakage mW", "% of all L1s", "% of the chip"];
 
 pub(super) fn schemes() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
@@ -40,7 +40,7 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
     let mut rows = Vec::new();
     for (design, against) in SCHEMES {
         let base = block(technology, FERMI, &[against], &[])?;
-        let Delta { bits, flops, um2, leakage_mw } =
+        let Delta { bits, flops, um2, um2_error, leakage_mw } =
             block(technology, FERMI, &[design], &[])?.against(&base).delta.unwrap_or_default();
         rows.push(vec![
             design.to_owned(),
@@ -48,6 +48,7 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
             format!("{bits:+}"),
             format!("{flops:+}"),
             format!("{:+.4}", um2 / 1e6),
+            format!("{:.4}", um2_error / 1e6),
             format!("{leakage_mw:+.3}"),
             format!("{:+.3}", 100.0 * um2 / base.um2_of("l1")),
             format!("{:+.4}", 100.0 * um2 / 1e6 / chip.mm2),
@@ -57,20 +58,33 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
     page.text(&format!(
         "The structures of `fermi` with a design minus those without it, at {} nm: bits of arrays, and flip-flops outside arrays, summed\n\
          over all 15 SMs and 6 partitions. The chip is a {} of {:.0} mm2. `warpsieve area --design NAME --against NAME` shows the blocks\n\
-         that hold them.",
+         that hold them. *± mm2* is the error of the model that 95 % of the compared structures do not exceed ([errors](errors.md)).",
         Node::N45.nm(),
         chip.name,
         chip.mm2,
     ));
     page.table(&HEAD, rows.clone(), 2);
-    page.text(
-        "Queues consist of flip-flops here. `mrpb` has 48 queues of 32 requests. The bytes of the stores that wait in them are in one memory\n\
-         per L1, with one read and one write per cycle.",
-    );
+    page.text(&explain_mrpb(technology)?);
     page.add_rows(compare_published(technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
+}
+
+/// Explains the area of `mrpb`, which is by far the largest: its queues.
+fn explain_mrpb(technology: &Technology) -> Result<String, FigureError> {
+    let base = block(technology, FERMI, &["baseline"], &[])?;
+    let mrpb = block(technology, FERMI, &["mrpb"], &[])?.against(&base);
+    let Delta { bits, flops, um2, .. } = mrpb.delta.unwrap_or_default();
+    let of_flops = technology.flops(Node::N45, flops.unsigned_abs()).um2;
+    Ok(format!(
+        "`mrpb` has one queue of 32 requests per warp, 48 in each of 15 L1s. Its requests without data are {flops} flip-flops, which take\n\
+         {:.1} mm2. The data and byte masks of the stores that wait there are {bits} bits in one memory per L1, with one read and one write\n\
+         per cycle; memory and logic take the other {:.1} mm2. All queues can be full of stores, so each request has room for a line.\n\
+         Queues consist of flip-flops here, because all heads are examined in one cycle.",
+        of_flops / 1e6,
+        (um2 - of_flops) / 1e6,
+    ))
 }
 
 /// Compares the sizes of our structures with the sizes that follow from the text of the papers.

@@ -2,7 +2,7 @@
 
 use rtl::throttle::dwt_cs::DwtConfig;
 
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measure, miss_percent, table, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, app_table, apps, cut, each, limits, measure, miss_percent, with};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
@@ -51,7 +51,7 @@ pub(in super::super) fn fig10(session: &Session) -> Result<Page, FigureError> {
     rows.extend(NEAR.map(|name| near(name, &done[index_of(&apps, name)])));
     let mut page = Page::with_comparison("khairy2015/fig10", session.is_quick, TITLE, &about, rows);
     let names = ["baseline", "DWT-PRIC", "unbounded", "cut by DWT-PRIC", "cut by unbounded"];
-    let table = table(&apps, 1, names.into_iter().zip(misses.into_iter().chain(cuts)));
+    let table = app_table(&apps, 1, names.into_iter().zip(misses.into_iter().chain(cuts)));
     table.table(&mut page, "## Applications")?;
     table.chart(&mut page, "", Chart::new(TITLE, "percent"), table.all());
     Ok(page)

@@ -3,7 +3,9 @@
 use rtl::l1::watch::Fail;
 
 use super::fig4::REASONS;
-use super::{CONTENTION, DWT_PRIC, METHOD, PAPER_FAILS, apps, cut, each, fails_per_kilocycle, measure, table, with};
+use super::{
+    CONTENTION, DWT_PRIC, METHOD, PAPER_FAILS, app_table, apps, cut, each, fails_per_kilocycle, measure, with,
+};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -47,7 +49,7 @@ pub(in super::super) fn fig11(session: &Session) -> Result<Page, FigureError> {
     let mut page = Page::with_comparison("khairy2015/fig11", session.is_quick, TITLE, &about, rows);
     let [before, after] = fails;
     let more = [("of them for MSHR entries", of_mshrs), ("cut, percent", cuts)];
-    let table = table(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
+    let table = app_table(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
     table.table(&mut page, "## Applications")?;
     table.chart(&mut page, "", Chart::new(TITLE, "cycles per thousand, and percent"), table.all());
     Ok(page)

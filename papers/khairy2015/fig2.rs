@@ -1,7 +1,7 @@
 //! khairy2015 Figure 2: performance without caches, with the caches of the machine, and with caches of
 //! unlimited size.
 
-use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measure, relative, table, with};
+use super::{APPS, App, CONTENTION, Kind, METHOD, app_table, mean_of, measure, relative, with};
 use crate::FigureError;
 use crate::Session;
 use crate::chart::Chart;
@@ -35,7 +35,7 @@ pub(in super::super) fn fig2(session: &Session) -> Result<Page, FigureError> {
         );
     }
     let mut page = Page::with_comparison("khairy2015/fig2", session.is_quick, TITLE, &about, rows(&apps, &relative));
-    let table = table(&apps, 3, NAMES.into_iter().zip(relative));
+    let table = app_table(&apps, 3, NAMES.into_iter().zip(relative));
     table.table(&mut page, "## Applications")?;
     let chart = Chart::relative("IPC without caches and with unbounded ones", "IPC, relative to bounded");
     table.chart(&mut page, "", chart.logarithmic(), [0, 2]);

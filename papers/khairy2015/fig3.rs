@@ -124,7 +124,7 @@ pub(in super::super) fn fig3(session: &Session) -> Result<Page, FigureError> {
         [("-l1", "Hits in the L1", [L1_UNBOUNDED, L1]), ("-l2", "Hits in the L2", [L2_UNBOUNDED, L2])]
     {
         let columns = caches.map(|cache| (CACHES[cache], shares.iter().map(|shares| shares.hits(cache)).collect()));
-        let table = super::table(&apps, 1, columns);
+        let table = super::app_table(&apps, 1, columns);
         table.chart(&mut page, suffix, Chart::new(title, "percent of requests"), table.all());
     }
     Ok(page)

@@ -3,8 +3,8 @@
 use rtl::l1::watch::Fail;
 
 use super::{
-    APPS, App, CONTENTION, Kind, METHOD, PAPER_FAILS, each, fails_per_kilocycle, measure, miss_percent, misses, table,
-    with,
+    APPS, App, CONTENTION, Kind, METHOD, PAPER_FAILS, app_table, each, fails_per_kilocycle, measure, miss_percent,
+    misses, with,
 };
 use crate::FigureError;
 use crate::Session;
@@ -42,7 +42,7 @@ pub(in super::super) fn fig4(session: &Session) -> Result<Page, FigureError> {
     );
     let mut page = Page::with_comparison("khairy2015/fig4", session.is_quick, TITLE, &about, rows);
     let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
-    let table = table(&apps, 1, (0..PAPER_FAILS).map(of_reason));
+    let table = app_table(&apps, 1, (0..PAPER_FAILS).map(of_reason));
     let table = table.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
     table.table(&mut page, "## Applications")?;
     table.chart(&mut page, "", Chart::new(TITLE, "per thousand"), table.all());

@@ -203,7 +203,7 @@ fn measured_until(session: &Session, app: &App, designs: &[&str], last: u64) -> 
 
 /// Creates a table with one row per application. Each row begins with the name and the class of the
 /// application.
-fn table<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
+fn app_table<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
     Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
@@ -211,7 +211,7 @@ fn table<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'
 /// of all applications.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
-    let of_kinds = kinds.fold(table(apps, 3, columns), |table, kind| {
+    let of_kinds = kinds.fold(app_table(apps, 3, columns), |table, kind| {
         table.below(["harmonic mean", kind.name()], |row| apps[row].kind == kind, harmonic)
     });
     of_kinds.below(["harmonic mean", "all"], |_| true, harmonic)

@@ -1,7 +1,7 @@
 //! li2015 Figure 10: L1 hits, traffic to the L2 and traffic to memory with each scheme.
 
 use super::schemes::{Scheme, Schemes, all_hits, hits_through};
-use super::{BELOW_ONE, Kind, table};
+use super::{BELOW_ONE, Kind, app_table};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -63,7 +63,7 @@ pub(in super::super) fn fig10(session: &Session) -> Result<Page, FigureError> {
         .flat_map(|(what, values)| {
             SHOWN.iter().zip(values).map(move |(scheme, values)| (format!("{what} {}", scheme.name()), values))
         });
-    let table = table(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
+    let table = app_table(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
     table.table(&mut page, "## Applications")?;
     let charts = [
         ("-a", "Hit rate of the loads that do not bypass the L1", "percent"),

@@ -3,7 +3,7 @@
 
 use super::reuse::count;
 use super::schemes::{all_hits, of_l1s};
-use super::{App, BELOW_ONE, KERNELS, Kind, apps, measure, table};
+use super::{App, BELOW_ONE, KERNELS, Kind, app_table, apps, measure};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
@@ -40,7 +40,7 @@ pub(in super::super) fn fig5(session: &Session) -> Result<Page, FigureError> {
     let columns = [("hits %", hits.clone()), ("stores among hits %", of_stores), ("without reuse %", once.clone())];
     let table = Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
     table.table(&mut page, "## Applications")?;
-    let shown = table(&apps, 1, [("hits", hits), ("without reuse", once)]);
+    let shown = app_table(&apps, 1, [("hits", hits), ("without reuse", once)]);
     shown.chart(&mut page, "", Chart::new("Hits, and requests without reuse", "percent"), shown.all());
     Ok(page)
 }

@@ -197,7 +197,7 @@ fn measure(
 }
 
 /// Creates a table with one row per application. Each row begins with the name of the application.
-fn table(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
+fn app_table(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
     Table::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
@@ -208,7 +208,7 @@ fn relative_sheet(
     apps: &[&App],
     columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
 ) -> Table {
-    table(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
+    app_table(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 
 /// Label of the vertical axis in charts of relative IPC.

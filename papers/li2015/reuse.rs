@@ -7,7 +7,7 @@ use golden::untimed::{DISTANCES, REFERENCES, Reuse};
 use miette::Report;
 use serde::{Deserialize, Serialize};
 
-use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, table, walk};
+use super::{App, DESIGN, KERNELS, Kind, MACHINE, app_table, apps, walk};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
@@ -101,7 +101,7 @@ pub(in super::super) fn fig3(session: &Session) -> Result<Page, FigureError> {
     let rows = apps.iter().zip(&counted).map(row).collect();
     let mut page = Page::with_comparison("li2015/fig3", session.is_quick, title, &about, rows);
     let names = ["once", "twice", "three times", "more often"];
-    let table = table(&apps, 1, columns(names, &counted, |counted| counted.lines));
+    let table = app_table(&apps, 1, columns(names, &counted, |counted| counted.lines));
     table.table(&mut page, "## Applications")?;
     let chart = Chart::new("Lines by the number of requests from an SM", "percent of lines");
     table.chart(&mut page, "", chart, table.all());
@@ -160,7 +160,7 @@ pub(in super::super) fn fig4(session: &Session) -> Result<Page, FigureError> {
     let title = "li2015, Figure 4: how soon lines are requested again";
     let rows = vec![row.with_reason(&neighbours)];
     let mut page = Page::with_comparison("li2015/fig4", session.is_quick, title, &about, rows);
-    let table = table(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
+    let table = app_table(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
     table.table(&mut page, "## Applications")?;
     table.lines(&mut page, Chart::new("Requests between two requests for the same line", "percent of reuses"));
     Ok(page)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::reuse::{FAR, class_of, classes, percentages};
 use super::schemes::of_l1s;
 use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
-use super::{KERNELS, Kind, apps, measure, table};
+use super::{KERNELS, Kind, app_table, apps, measure};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
@@ -162,7 +162,7 @@ pub(in super::super) fn contention(session: &Session) -> Result<Page, FigureErro
     );
     let title = "li2015, sections 3.2, 6.1 (e) and 6.5: contention";
     let mut page = Page::with_comparison("li2015/contention", session.is_quick, title, &about, rows);
-    let table = table(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
+    let table = app_table(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
     let second = ["footprint %, 2nd", "refused %, 2nd", "misses %, 2nd"].into_iter().zip(changes(&runs, &watched, 2));
     let table = table.columns(1, second).columns(1, ["stalls % BL", "stalls % Decoupled"].into_iter().zip(stalls));
     let table = table.below(["mean"], |_| true, average);

@@ -64,6 +64,7 @@ impl Technology {
             read_pj: both(|cost| cost.read_pj),
             write_pj: both(|cost| cost.write_pj),
             basis: data.basis.max(tags.basis),
+            error: data.error.max(tags.error),
         }
     }
 }

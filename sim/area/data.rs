@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::Basis;
 use crate::cache::{CacheData, Table43};
 use crate::cam::CamData;
+use crate::errors::AreaErrors;
 use crate::gates::{FlopData, GateData, Gates, LogicData};
 use crate::memory::{Cost, Kind, Memory, Node};
 use crate::sram::{ClosedForms, GridData, Sram};
@@ -80,6 +81,7 @@ struct File {
     gates: GateData,
     logic: LogicData,
     flops: FlopData,
+    errors: AreaErrors,
     chip: Chip,
     energy: EnergyData,
     table43: Table43,
@@ -97,6 +99,7 @@ pub struct Technology {
     hop_mm: f64,
     table43: Table43,
     sources: Vec<(&'static str, String)>,
+    pub(crate) errors: AreaErrors,
 }
 
 impl Technology {
@@ -120,7 +123,8 @@ impl Technology {
     /// # Errors
     /// Returns an error if the text cannot be parsed, or a value is out of its legal range.
     pub fn read(text: &str) -> Result<Self, TechnologyError> {
-        let File { grid, closed, cache, cam, gates, logic, flops, chip, energy, table43 } = toml::from_str(text)?;
+        let File { grid, closed, cache, cam, gates, logic, flops, errors, chip, energy, table43 } =
+            toml::from_str(text)?;
         let sources = vec![
             ("memories", format!("{}, {}; {}", grid.tool, grid.setting, grid.source)),
             ("area outside the grid", closed.area.source.clone()),
@@ -136,13 +140,16 @@ impl Technology {
             ("energy of memories of few words at 32 and 22 nm", flops.energy.scale.source.clone()),
             ("gates", gates.source.clone()),
             ("gates at 32 and 22 nm", gates.scale.source.clone()),
+            ("leakage of gates at the temperature of memories", gates.hot.source.clone()),
+            ("error of gates", gates.error.source.clone()),
             ("logic", logic.source.clone()),
             ("caches", cache.source.clone()),
             ("energy of wires and of the DRAM", table43.source.clone()),
             ("length of wires", energy.source.clone()),
         ];
         let gates = Gates::new(&gates, &logic, &flops)?;
-        Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
+        let (sram, hop_mm) = (Sram::new(grid, closed)?, energy.hop_mm);
+        Ok(Self { sram, cam, cache, gates, chip, hop_mm, table43, sources, errors })
     }
 
     /// Iterates over the kinds of technology data, such as the area of CAMs, each with the publication or
@@ -180,8 +187,20 @@ impl Technology {
     #[must_use]
     pub fn memory(&self, node: Node, memory: &Memory) -> Cost {
         let one = match self.implementation(memory) {
-            Kind::Sram => self.sram.cost(node, memory.entries, memory.width, memory.ports),
-            Kind::Cam => self.cam.cost(node, memory.entries, memory.width, memory.ports),
+            Kind::Sram => {
+                let &Memory { entries, width, ports, .. } = memory;
+                let cost = |entries| self.sram.cost(node, entries, width, ports);
+                // CACTI finds no organization for fewer words, but such a memory is no larger than one with as
+                // many words as CACTI needs.
+                let fewest = entries.max(self.sram.fewest_words());
+                let more = cost(fewest).um2 / cost(entries).um2;
+                let error = more * (1.0 + self.errors.of_ram(&self.sram.outside(fewest, width, ports))) - 1.0;
+                Cost { error, ..cost(entries) }
+            }
+            Kind::Cam => {
+                let cost = self.cam.cost(node, memory.entries, memory.width, memory.ports);
+                Cost { error: self.errors.cam, ..cost }
+            }
             Kind::Flops => self.gates.memory(node, memory),
         };
         one.times(f64::from(memory.banks))
@@ -202,5 +221,6 @@ impl Technology {
 
 impl Cost {
     /// Cost of an empty structure, to which other costs can be added.
-    pub const ZERO: Self = Self { um2: 0.0, leakage_mw: 0.0, read_pj: None, write_pj: None, basis: Basis::Cells };
+    pub const ZERO: Self =
+        Self { um2: 0.0, leakage_mw: 0.0, read_pj: None, write_pj: None, basis: Basis::Cells, error: 0.0 };
 }

@@ -1,11 +1,14 @@
 //! # Interpolation errors
-//! Measures the error of the memory estimates in two ways. First, each point of the grid computed by CACTI is
+//! Measures the errors of the memory estimates in two ways. First, each point of the grid computed by CACTI is
 //! left out and estimated from its neighbors. Second, memories that CACTI computed between the grid points
-//! are estimated from the grid.
+//! and outside the grid are estimated from the grid. The errors of the area give the interval of each
+//! estimate.
 
-use crate::data::Technology;
-use crate::memory::{Node, Ports};
-use crate::sram::{TablePoint, UM2, Values};
+use serde::Deserialize;
+
+use crate::data::{Technology, TechnologyError};
+use crate::memory::{Cost, Node, Ports};
+use crate::sram::{Outside, Point, Sram, TablePoint, UM2, Values};
 
 /// Property of a memory whose estimation error is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,69 @@ impl FromIterator<f64> for RelativeErrors {
     }
 }
 
+/// Relative errors of the area that 95 % of the compared structures do not exceed, by method of estimate. They
+/// are measured by [`Technology::measure_area_errors`].
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AreaErrors {
+    /// Error of memories inside the grid.
+    pub grid: f64,
+    /// Error of memories with more than two ports.
+    pub ports: f64,
+    /// Error of memories with more words than those of the grid, or fewer.
+    pub size: f64,
+    /// Error of CAMs.
+    pub cam: f64,
+}
+
+impl AreaErrors {
+    /// Returns the error of a memory that lies outside the grid in the given respects. Errors in several
+    /// respects multiply.
+    pub(crate) fn of_ram(&self, respects: &[Outside]) -> f64 {
+        let error = |respect: &Outside| match respect {
+            Outside::Ports => 1.0 + self.ports,
+            Outside::Size => 1.0 + self.size,
+        };
+        if respects.is_empty() { self.grid } else { respects.iter().map(error).product::<f64>() - 1.0 }
+    }
+}
+
 impl Technology {
+    /// Measures the errors of the area by method of estimate.
+    ///
+    /// # Errors
+    /// Returns an error if the built-in file of memories outside the grid is damaged.
+    #[cfg(test)]
+    pub(crate) fn measure_area_errors(&self) -> Result<AreaErrors, TechnologyError> {
+        const PART: f64 = 0.95;
+        let beyond = |respect| Ok::<_, TechnologyError>(self.errors_beyond(Metric::Area, respect)?.quantile(PART));
+        Ok(AreaErrors {
+            grid: self.leave_one_out_errors(Metric::Area, None).quantile(PART),
+            ports: beyond(Outside::Ports)?,
+            size: beyond(Outside::Size)?,
+            cam: self.cams(Metric::Area).quantile(PART),
+        })
+    }
+
+    /// Returns the errors of estimates for memories that lie outside the grid in the given respect alone. CACTI
+    /// computed these memories for this comparison.
+    ///
+    /// # Errors
+    /// Returns an error if the built-in file of these memories is damaged.
+    pub fn errors_beyond(&self, metric: Metric, respect: Outside) -> Result<RelativeErrors, TechnologyError> {
+        let error = |Point { place, values }: Point| {
+            let [entries, width] = [place.words, place.width].map(|log| log.exp2().round() as u32);
+            if self.sram.outside(entries, width, place.ports) != [respect] {
+                return None;
+            }
+            let Cost { um2, leakage_mw, read_pj, write_pj, .. } =
+                self.sram.cost(place.node, entries, width, place.ports);
+            let estimate = [Some(um2), Some(leakage_mw), read_pj, write_pj][metric as usize]?;
+            Some((estimate / values[metric as usize] - 1.0).abs())
+        };
+        Ok(Sram::beyond()?.into_iter().filter_map(error).collect())
+    }
+
     /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its two
     /// neighbors along the number of words and its two neighbors along the word width. A pair of neighbors is
     /// used only if the grid has both of them. Corners of the grid have neither pair and are skipped.

@@ -35,3 +35,4 @@ pub use cacti::cacti_input;
 pub use data::{Chip, Technology, TechnologyError};
 pub use errors::{Metric, RelativeErrors};
 pub use memory::{Basis, Cost, Kind, Memory, Node, Ports};
+pub use sram::Outside;

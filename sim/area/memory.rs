@@ -184,6 +184,9 @@ pub struct Cost {
     pub write_pj: Option<f64>,
     /// Method by which the figures were estimated.
     pub basis: Basis,
+    /// Relative error of the area: 95 % of the structures that were also computed by the tool behind the model
+    /// (CACTI, or synthesis for cells) were within this error.
+    pub error: f64,
 }
 
 impl Cost {

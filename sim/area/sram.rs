@@ -38,6 +38,13 @@ struct TableData {
     points: Vec<[f64; 6]>,
 }
 
+/// Memories outside the grid that CACTI computed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BeyondData {
+    beyond: Vec<TableData>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedForms {
@@ -51,7 +58,8 @@ pub(crate) struct ClosedForms {
 }
 
 /// Coefficients of the closed form for the area of a memory. The first number of each pair is the coefficient
-/// for one port; the second is the increase for each additional port.
+/// for one port; the second is the increase for the second port. A bit cell grows in both directions with its
+/// ports, so each further port adds more than the port before it, by the part `growth` of what the second adds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaForm {
@@ -61,6 +69,7 @@ pub(crate) struct AreaForm {
     w: [f64; 2],
     ws: [f64; 2],
     ww: [f64; 2],
+    growth: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,7 +105,8 @@ impl AreaForm {
     fn ln(&self, place: &TablePoint) -> f64 {
         let (p, _) = place.ports();
         let (bits, width) = ((place.words + place.width).exp2(), place.width.exp2());
-        let of = |[first, further]: [f64; 2]| first + further * p;
+        let beyond = p + self.growth * p * (p - 1.0) / 2.0;
+        let of = |[first, further]: [f64; 2]| first + further * beyond;
         let root = bits.sqrt();
         let sum = bits * of(self.n)
             + root * of(self.s)
@@ -126,7 +136,7 @@ impl LogForm {
 /// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
 /// number of ports minus one, and `second` is the natural logarithm of the factor for two ports. The closed
 /// form was fitted only to memories with one or two ports. Each further port is assumed to add the same
-/// absolute cost as the second port.
+/// absolute cost as the second port, which `beyond.toml` confirms for leakage and energies.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
@@ -150,8 +160,31 @@ pub(crate) struct Table {
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
+/// Respect in which a memory lies outside the grid that CACTI computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outside {
+    /// It has more than two ports.
+    Ports,
+    /// It has more or fewer words than the memories of the grid with words of this width.
+    Size,
+}
+
+impl Outside {
+    /// Every respect.
+    pub const ALL: [Self; 2] = [Self::Ports, Self::Size];
+
+    /// Name of the respect in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ports => "more than two ports",
+            Self::Size => "other numbers of words",
+        }
+    }
+}
+
 /// Memory that is not a grid point, with the figures that CACTI computed for it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     pub place: TablePoint,
     pub values: Values,
@@ -223,7 +256,33 @@ impl Sram {
         let (ln, measured) = self.ln(&place);
         let [um2, leakage_mw, read, write] = ln.map(|value| value.exp() * slices);
         let basis = if measured && slices == 1.0 { Basis::Grid } else { Basis::ClosedForm };
-        Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
+        Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis, error: 0.0 }
+    }
+
+    /// Reads the memories outside the grid that CACTI computed.
+    ///
+    /// # Errors
+    /// Returns an error if the built-in file is damaged.
+    pub(crate) fn beyond() -> Result<Vec<Point>, TechnologyError> {
+        let BeyondData { beyond } = toml::from_str(include_str!("beyond.toml"))?;
+        let tables: Result<Vec<_>, _> = beyond.iter().map(|data| points(data, "beyond")).collect();
+        Ok(tables?.concat())
+    }
+
+    /// Returns the smallest number of words for which CACTI finds an organization.
+    pub(crate) fn fewest_words(&self) -> u32 {
+        1 << self.words.0
+    }
+
+    /// Returns the respects in which a memory lies outside the grid; none if it lies inside.
+    pub(crate) fn outside(&self, entries: u32, width: u32, ports: Ports) -> Vec<Outside> {
+        let (words, width) = (f64::from(entries.max(1)).log2(), f64::from(width.max(1)).log2());
+        let widest = f64::from(self.width.1);
+        let place = TablePoint { node: Node::N45, words, width: width.min(widest), ports };
+        let nearest = if ports.count() > 2 { Ports::READ_AND_WRITE } else { ports };
+        let (_, is_size) = self.ln(&TablePoint { ports: nearest, ..place });
+        let respects = [(Outside::Ports, ports.count() > 2), (Outside::Size, !is_size)];
+        respects.into_iter().filter(|(_, is_outside)| *is_outside).map(|(respect, _)| respect).collect()
     }
 
     /// Returns the natural logarithms of area, leakage, read energy and write energy. The second value is

@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use rtl::kernel::Logic;
 
+use crate::errors::AreaErrors;
 use crate::{Basis, Cost, Kind, Memory, Metric, Node, Ports, Technology, cacti_input};
 
 fn technology() -> &'static Technology {
@@ -129,7 +130,8 @@ fn published_l1_and_l2_agree_with_the_cacti_figures_beside_them() {
 fn a_flip_flop_costs_its_cell_and_what_keeps_its_value() {
     let cost = technology().flops(Node::N45, 10);
     assert!((cost.um2 - 63.84).abs() < 1e-9, "{cost:?}");
-    assert!((cost.leakage_mw - 10.0 * 115.0e-6).abs() < 1e-12, "{cost:?}");
+    // The leakage of the cells at 25 C, and its rise to the 360 K of the memories.
+    assert!((cost.leakage_mw - 10.0 * 115.0e-6 * 2.29).abs() < 1e-12, "{cost:?}");
     let scaled = technology().flops(Node::N22, 10).um2;
     assert!((scaled - 63.84 * 0.391 / 0.798).abs() < 1e-9, "{scaled}");
 }
@@ -253,4 +255,28 @@ fn the_cells_of_synthesis_are_those_of_the_estimate() {
     assert_eq!(technology.cell_um2("buf"), Some(1.064), "two inverters");
     assert_eq!(technology.cell_um2("nand3"), None);
     assert_eq!(technology.flops(Node::N45, 1).um2, 4.522 + 1.862, "a bit of state and what keeps it");
+}
+
+#[test]
+fn the_errors_of_the_intervals_are_those_that_are_measured() {
+    let technology = Technology::built_in().unwrap();
+    let measured = technology.measure_area_errors().unwrap();
+    let list = |AreaErrors { grid, ports, size, cam }: AreaErrors| [grid, ports, size, cam];
+    let rounded = list(measured).map(|error| (1000.0 * error).ceil() / 1000.0);
+    assert_eq!(list(technology.errors), rounded, "grid, ports, size, cam");
+}
+
+#[test]
+fn a_memory_outside_the_grid_has_a_larger_error_than_one_inside() {
+    let error = |entries, width, ports| {
+        technology().memory(Node::N45, &Memory { kind: Kind::Sram, entries, width, ports, banks: 1 }).error
+    };
+    let many = Ports { shared: 0, reads: 2, writes: 4 };
+    let [inside, slices] = [512, 4096].map(|width| error(64, width, Ports::READ_AND_WRITE));
+    // A word wider than those of the grid is made of memories inside the grid.
+    assert!(inside < 0.06 && inside == slices, "{inside}, {slices}");
+    assert!(error(64, 512, many) > inside);
+    // A memory of 17 words is at most as large as one of 32.
+    let few = error(17, 512, Ports::READ_AND_WRITE);
+    assert!(few > 2.0 * inside && few < 1.0, "{few}");
 }

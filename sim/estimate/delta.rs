@@ -13,6 +13,7 @@ impl Block {
             bits: more(self.bits, other.bits),
             flops: more(self.flops, other.flops),
             um2: self.um2 - other.um2,
+            um2_error: (self.um2_error - other.um2_error).abs(),
             leakage_mw: self.leakage_mw - other.leakage_mw,
         });
         let named = |among: &[Self], name: &str| among.iter().find(|block| block.block == name).cloned();
@@ -35,6 +36,7 @@ impl Block {
             arrays: Vec::new(),
             logic: Vec::new(),
             um2: 0.0,
+            um2_error: 0.0,
             leakage_mw: 0.0,
             delta: None,
             children: Vec::new(),

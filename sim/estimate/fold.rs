@@ -40,7 +40,7 @@ fn stem(name: &str) -> &str {
 }
 
 fn alike(a: &Block, b: &Block) -> bool {
-    let Block { block, bits, flops, arrays, logic, um2, leakage_mw: _, delta, children } = a;
+    let Block { block, bits, flops, arrays, logic, um2, um2_error: _, leakage_mw: _, delta, children } = a;
     stem(block) == stem(&b.block)
         && (bits, flops, um2, delta) == (&b.bits, &b.flops, &b.um2, &b.delta)
         && (arrays, logic) == (&b.arrays, &b.logic)

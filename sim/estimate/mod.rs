@@ -41,6 +41,9 @@ pub struct Block {
     pub logic: Vec<Piece>,
     /// Area of the scope, in µm².
     pub um2: f64,
+    /// Error of the area, in µm²: the sum over all structures of the area times the error of its method
+    /// ([`area::Cost::error`]). It is the error if all estimates of a kind are wrong in the same direction.
+    pub um2_error: f64,
     /// Leakage power of the scope, in mW.
     pub leakage_mw: f64,
     /// Difference in cost from another design on the same machine; `None` if no other design was compared.
@@ -75,6 +78,8 @@ pub struct Piece {
     pub logic: Logic,
     /// Area of the logic structure, in µm².
     pub um2: f64,
+    /// Error of the area, in µm².
+    pub um2_error: f64,
     /// Leakage power of the logic structure, in mW.
     pub leakage_mw: f64,
 }
@@ -89,6 +94,9 @@ pub struct Delta {
     pub flops: i64,
     /// Difference in area, in µm².
     pub um2: f64,
+    /// Error of the difference, in µm²: the difference of the two errors, since both scopes are estimated by the
+    /// same methods.
+    pub um2_error: f64,
     /// Difference in leakage, in mW.
     pub leakage_mw: f64,
 }
@@ -110,6 +118,8 @@ impl Block {
             bits: arrays.iter().map(|array| array.bits).sum::<u64>() + children.iter().map(|c| c.bits).sum::<u64>(),
             flops: counts.flops + children.iter().map(|child| child.flops).sum::<u64>(),
             um2: flops.um2 + sum(|array| array.cost.um2, |piece| piece.um2, |child| child.um2),
+            um2_error: flops.um2 * flops.error
+                + sum(|array| array.cost.um2 * array.cost.error, |piece| piece.um2_error, |child| child.um2_error),
             leakage_mw: flops.leakage_mw
                 + sum(|array| array.cost.leakage_mw, |piece| piece.leakage_mw, |child| child.leakage_mw),
             delta: None,

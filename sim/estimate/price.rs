@@ -46,7 +46,13 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
 pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
     let priced = counts.logic.iter().map(|count| {
         let cost = technology.logic(node, count.logic);
-        Piece { name: count.name, logic: count.logic, um2: cost.um2, leakage_mw: cost.leakage_mw }
+        Piece {
+            name: count.name,
+            logic: count.logic,
+            um2: cost.um2,
+            um2_error: cost.um2 * cost.error,
+            leakage_mw: cost.leakage_mw,
+        }
     });
     priced.collect()
 }
