@@ -3,10 +3,10 @@
 // Stores WORDS words of BYTES bytes. Replace this module by the memory macro of a technology; its text is for
 // simulation, and for tools that infer memories.
 //
-// | port    | contract                                                                                          |
-// |---------|---------------------------------------------------------------------------------------------------|
-// | `write` | writes the bytes of `write_data_i` that `write_mask_i` selects, one bit per byte                  |
-// | `read`  | `read_data_o` is the word in the next cycle, and keeps its value until the cycle after a new read |
+// | port    | contract                                                                                     |
+// |---------|----------------------------------------------------------------------------------------------|
+// | `write` | writes the bytes of `write_data_i` that `write_mask_i` selects, one bit per byte             |
+// | `read`  | `read_data_o` has the word from the next cycle on, until the cycle after the next read       |
 //
 // A read does not see a write of the same cycle. The contents are undefined until they are written, and there
 // is no reset. Addresses are less than WORDS.
