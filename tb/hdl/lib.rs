@@ -117,7 +117,7 @@ use rtl::kernel::{Describe, Edge};
 
 pub use assertions::{Change, Checker, Violation, checkers};
 pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
-pub use machine::{InMachine, MachineRun, Watch};
+pub use machine::{InMachine, MachineRun, Watch, Watched};
 pub use paths::{Delay, LongestPath, PathKind, Reach, describe_block};
 pub use ports::Ports;
 pub use program::end_tools;

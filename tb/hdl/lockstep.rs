@@ -15,7 +15,7 @@ use waves::atomic_file::Scratch;
 use super::assertions::{Change, Violation, checkers_of, failures};
 use super::hierarchy::instantiated;
 use super::ports::{Ports, Signal, words};
-use super::program::{Program, Running, Shape, Texts};
+use super::program::{OtherInput, Program, Running, Shape, Texts};
 use super::registers::{Register, Values, registers};
 use super::{Bench, Block, Mistake, Poke, Random, Size, module_of};
 
@@ -126,7 +126,7 @@ impl Lockstep {
         block: &'static Block,
         (size, seed): (Size, u64),
         texts: &[String],
-        driven: &[Option<(&'static str, &'static str)>],
+        driven: &[OtherInput],
         (checked, name): (usize, Option<String>),
     ) -> Result<Self, Report> {
         let mut bench = (block.build)(size, Random::new(seed));
@@ -144,7 +144,7 @@ impl Lockstep {
         block: &'static Block,
         (size, seed): (Size, u64),
         bench: &mut dyn Bench,
-        (texts, driven): (&[String], &[Option<(&'static str, &'static str)>]),
+        (texts, driven): (&[String], &[OtherInput]),
         (checked, name): (usize, Option<String>),
     ) -> Result<Self, Report> {
         let module = module_of(&block.path());

@@ -38,6 +38,10 @@ const TO_CPP: [&str; 10] = [
     "fast",
 ];
 
+/// Input of a module, given by its name without ending, that gets another value than that in a row; `None` if
+/// no input does.
+pub(super) type OtherInput = Option<(&'static str, &'static str)>;
+
 /// Modules of a simulation program, with the parameters and signals that they have in common. One module is
 /// the original. All others are copies of it, each with one deliberate mistake.
 pub(super) struct Shape<'a> {
@@ -49,7 +53,7 @@ pub(super) struct Shape<'a> {
     /// Memory of the module that the host can write, if there is one.
     pub memory: Option<Memory>,
     /// For each module, an input that gets another value than that in a row, if there is one.
-    pub driven: &'a [Option<(&'static str, &'static str)>],
+    pub driven: &'a [OtherInput],
 }
 
 /// Source files of the modules in a simulation program.

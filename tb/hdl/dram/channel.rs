@@ -364,8 +364,8 @@ const DEPTH: u32 = 2;
 fn config(size: Size, random: &mut Random) -> DramConfig {
     let fermi = fermi();
     match size {
-        Size::Fermi => fermi,
-        Size::Small | Size::Synthesised => DramConfig {
+        Size::Fermi | Size::Synthesised => fermi,
+        Size::Small => DramConfig {
             queue_entries: 5,
             reply_entries: 3,
             policy: FrFcfs { hit_cap: 2 }.into(),
