@@ -167,11 +167,12 @@ const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl list
   warpsieve hdl vectors l1/mshr -o mshr --cycles 1000
   warpsieve hdl waves l1/mshr -o mshr --cycles 200 --small
+  warpsieve hdl lockstep dram/channel bfs/small
   warpsieve hdl synth l1/mshr
   warpsieve hdl prove tracker/sharer_table --waves broken
 
-The modules are in rtl/hdl/ of the source tree; docs/hdl.md describes how to use them. `waves` needs
-verilator and g++; `synth` and `prove` need yosys.";
+The modules are in rtl/hdl/ of the source tree; docs/hdl.md describes how to use them. `waves` and
+`lockstep` need verilator and g++; `synth` and `prove` need yosys.";
 
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
@@ -321,6 +322,7 @@ impl Command {
             Self::Profile(profile) => vec![&mut profile.launch],
             Self::Optimize(optimize) => vec![&mut optimize.launch],
             Self::Trace(TraceArguments { command: TraceCommand::Export(export) }) => vec![&mut export.launch],
+            Self::Hdl(HdlArguments { command: HdlCommand::Lockstep(lockstep) }) => vec![&mut lockstep.launch],
             _ => Vec::new(),
         }
     }
@@ -1107,6 +1109,9 @@ pub(super) enum HdlCommand {
     /// Write two waveforms of random legal traffic: one of the Rust component, one of its module in
     /// Verilator
     Waves(TrafficArguments),
+    /// Run a kernel on a machine, with the module of a block next to the block in the machine, and compare
+    /// every output and register in every cycle
+    Lockstep(LockstepArguments),
     /// Map a module to standard cells and compare the result with the estimate of `area`; show its longest
     /// combinational paths, and the inputs that reach each output
     Synth {
@@ -1130,6 +1135,23 @@ pub(super) struct ProveArguments {
     /// Folder for the waveforms of injected errors, each the shortest violation of a property
     #[arg(short, long, value_name = "FOLDER")]
     pub waves: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct LockstepArguments {
+    /// Block from `hdl list` that a machine contains as a whole: dram/channel
+    pub block: String,
+    /// Launch file, or a name from `list kernels`, such as bfs/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// Number of the block among those of its kind, such as the number of a DRAM channel
+    #[arg(long, value_name = "K", allow_negative_numbers = true, default_value_t = 0)]
+    pub number: usize,
+    /// Number of cycles of the block's clock; the run ends earlier if the kernels do
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub cycles: u64,
+    #[command(flatten)]
+    pub machine: MachineArguments,
 }
 
 #[derive(Args, Debug)]

@@ -4,26 +4,29 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ::area::Technology;
 use ::hdl::{
-    Block, CounterExample, Delay, Gates, Invariant, Lockstep, LongestPath, Mistake, PathKind, Proof, Size, Synthesis,
-    blocks, describe_block, proofs,
+    Agreement, Block, CounterExample, Delay, Gates, Invariant, Lockstep, LongestPath, MachineRun, Mistake, PathKind,
+    Proof, Size, Synthesis, blocks, describe_block, proofs,
 };
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
+use super::args::{HdlArguments, HdlCommand, LockstepArguments, ProveArguments, TrafficArguments};
 use super::output::{columns, format_count, format_thousands, print_written, wrap_text};
-use super::progress::Busy;
-use super::{Exit, output};
-use warpsieve::config::suggestion;
+use super::progress::{Busy, ProgressLine};
+use super::{Exit, interrupt, output};
+use warpsieve::config::{ResolvedMachine, suggestion};
+use warpsieve::crash;
 
 pub(super) fn hdl(arguments: &HdlArguments) -> Result<Exit, Report> {
     match &arguments.command {
         HdlCommand::List => list(),
         HdlCommand::Vectors(arguments) => vectors(arguments),
         HdlCommand::Waves(arguments) => waves(arguments),
+        HdlCommand::Lockstep(arguments) => lockstep(arguments),
         HdlCommand::Synth { block, liberty } => synth(block, liberty.as_deref()),
         HdlCommand::Prove(arguments) => prove(arguments),
     }
@@ -89,6 +92,51 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     print_written(false, lockstep.waves(*cycles, folder)?)?;
     Ok(Exit::Done)
+}
+
+fn lockstep(arguments: &LockstepArguments) -> Result<Exit, Report> {
+    let LockstepArguments { block, launch, number, cycles, machine } = arguments;
+    let block = find_block(block)?;
+    if !block.is_in_machine() {
+        let known = Block::paths_in_machine().join(", ");
+        let help = format!("blocks that a machine contains as a whole: {known}");
+        return Err(miette!(help = help, "`{}` cannot run in a machine: it is a part of a block", block.path()));
+    }
+    let resolved = ResolvedMachine::new(&machine.request())?;
+    let file = warpsieve::run::open(launch, None)?;
+    let mut progress = ProgressLine::new(false);
+    let asked = interrupt::signal_cell();
+    let ran = crash::catch_panic(|| {
+        block.run_in_machine(*number, file, &resolved.config, *cycles, &asked, &mut |at| progress.show(at))
+    });
+    drop(progress);
+    interrupt::finish(ran, |run| {
+        output::print(&describe_run(&run, *cycles))?;
+        Ok(match (asked.load(Ordering::Relaxed), run.difference) {
+            (_, Some(_)) => Exit::CheckFailed,
+            (0, None) => Exit::Done,
+            (signal, None) => Exit::Interrupted(signal as u8),
+        })
+    })
+}
+
+/// Describes a run of a module and a machine in lockstep, of which `limit` cycles were asked for.
+fn describe_run(run: &MachineRun, limit: u64) -> String {
+    let MachineRun { agreed: Agreement { cycles, outputs, register_bits }, difference, counts } = run;
+    let verdict = match difference {
+        Some(difference) => format!("DIFFERENT: {difference}"),
+        None if *cycles < limit => {
+            format!("{} agree, then the run ended", format_count(*cycles, "cycle", "cycles"))
+        }
+        None => format!("{} agree", format_count(*cycles, "cycle", "cycles")),
+    };
+    let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{} {name}", format_thousands(*count))).collect();
+    format!(
+        "{verdict}\ncompared: {} of registers in every cycle, and {} of outputs\nthe block: {}\n",
+        format_count(*register_bits, "bit", "bits"),
+        format_count(*outputs, "value", "values"),
+        counts.join(", ")
+    )
 }
 
 fn synth(block: &str, liberty: Option<&Path>) -> Result<Exit, Report> {

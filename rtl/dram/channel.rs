@@ -32,7 +32,7 @@
 //! cycle.
 //!
 //! Twin: `golden/dram/arbiter.rs`, `golden/dram/checker.rs` and `golden/dram/requests.rs`.
-//! Bench: `tb/dram`.
+//! Bench: `tb/dram`, and `tb/hdl/dram/channel.rs` with `rtl/hdl/dram/ws_dram_channel.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;

@@ -1,4 +1,5 @@
 dram/ws_dram_bank_sva.sv
+dram/ws_dram_channel_sva.sv
 dram/ws_dram_refresh_sva.sv
 dram/ws_dram_scheduler_sva.sv
 l1/ws_l1_miss_queue_sva.sv

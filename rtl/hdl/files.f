@@ -1,6 +1,8 @@
 cells/ws_cells_atomic.sv
+cells/ws_cells_sram.sv
 cells/ws_cells_streaming.sv
 dram/ws_dram_bank.sv
+dram/ws_dram_channel.sv
 dram/ws_dram_refresh.sv
 dram/ws_dram_scheduler.sv
 dram/ws_dram_timing.sv

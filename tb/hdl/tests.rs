@@ -61,7 +61,9 @@ fn modules(folder: &Path) -> BTreeSet<PathBuf> {
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.file()).collect();
     let checkers: Vec<_> = checkers().iter().map(|checker| assertions::checker_file(&path_of(checker.bench))).collect();
-    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file);
+    let is_module = |file: &PathBuf| {
+        !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file) && !hierarchy::is_macro(file)
+    };
     assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
 }
 
@@ -132,7 +134,7 @@ fn no_module_has_a_warning_of_verilator() {
         let file = block.file();
         let mut verilator = Command::new("verilator");
         let command = verilator.args(["--lint-only", "-Wall", "--assert", "--top-module", &module_of(&block.path())]);
-        let command = command.arg("-y").arg(file.with_file_name("")).arg(&file);
+        let command = command.args(hierarchy::files(&file).unwrap());
         let checker = assertions::checker_file(&block.path());
         let command = command.args(checker.exists().then_some(&checker));
         let output = command.output().unwrap();
@@ -141,7 +143,18 @@ fn no_module_has_a_warning_of_verilator() {
 }
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size.
-const LARGE: [&str; 1] = ["l1/coalescer"];
+const LARGE: [&str; 2] = ["dram/channel", "l1/coalescer"];
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
+fn yosys_reads_the_modules_that_take_it_minutes_to_map() {
+    for block in blocks().into_iter().filter(|block| LARGE.contains(&block.path().as_str())) {
+        let (parameters, _) = block.shape(Size::Small);
+        let commands = synthesis::read_commands(&block.file(), &module_of(&block.path()), &parameters).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        program::yosys(folder.path(), &format!("{commands}proc\ncheck -assert")).unwrap();
+    }
+}
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
@@ -243,6 +256,20 @@ const REFUSED: &[(&str, &[&str])] = &[
         "dram/bank",
         &["ROW_BITS=0", "RCD_RD=-1", "RCD_WR=-1", "RAS=-1", "RC=-1", "RTP=-1", "WR_TO_PRE=-1", "RP=-1", "RFC=-1"],
     ),
+    (
+        "dram/channel",
+        &[
+            "REPLIES=1",
+            "HIT_CAP=65536",
+            "GROUPS=3",
+            "COLUMN_BITS=0",
+            "MEM_BURSTS=8388608",
+            "READ_LATENCY=1",
+            "COLUMN_MAP=0",
+            "BANK_MAP=0",
+            "ROW_MAP=0",
+        ],
+    ),
     ("dram/refresh", &["ENTRIES=0", "BANKS=0", "REFI=0"]),
     ("dram/scheduler", &["ENTRIES=0", "BANKS=0"]),
     (
@@ -302,7 +329,8 @@ fn every_refusal_of_a_parameter_happens() {
         assert!(refusals.eq(names), "{}: each refusal needs a case, in the same order", block.path());
         for sizes in refused {
             let mut verilator = Command::new("verilator");
-            verilator.args(["--lint-only", "-y"]).arg(block.file().with_file_name("")).arg(block.file());
+            verilator.args(["--lint-only", "--top-module", &module_of(&block.path())]);
+            verilator.args(hierarchy::files(&block.file()).unwrap());
             let output = verilator.args(sizes.split(' ').map(|size| format!("-G{size}"))).output().unwrap();
             let told = String::from_utf8_lossy(&output.stderr);
             let expected = sizes.split(' ').next().unwrap().replace('=', " is ") + ", expected ";
@@ -316,7 +344,9 @@ fn every_refusal_of_a_parameter_happens() {
 fn lists() -> [(&'static str, String); 4] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
-        blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+        let macros = hierarchy::MACROS.map(str::to_owned);
+        let names: BTreeSet<_> = blocks().iter().map(name).chain(macros).collect();
+        names.iter().map(|name| format!("{indent}{name}\n")).collect()
     };
     let checkers = |indent: &str| -> String {
         let file = |checker: &&Checker| assertions::checker_file(&path_of(checker.bench));
@@ -415,7 +445,7 @@ fn every_file_names_its_license() {
 /// outputs are as expected. Also returns what the testbench printed.
 fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
-    let library = block.file().with_file_name("");
+    let instantiated = hierarchy::instantiated(&[module]).unwrap();
     for (name, text) in [(bench.0.as_str(), bench.1.as_str()), (&rows.0, &rows.1), ("module.sv", module)] {
         fs::write(folder.path().join(name), text).unwrap();
     }
@@ -425,8 +455,8 @@ fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors
         (output.status.success(), out + &err)
     };
     let mut iverilog = Command::new("iverilog");
-    iverilog.args(["-g2012", "-s", "bench", "-Y", ".sv", "-o", "program", "-y"]).arg(library);
-    let (is_built, told) = run(iverilog.args([&bench.0, "module.sv"]));
+    iverilog.args(["-g2012", "-s", "bench", "-o", "program", &bench.0, "module.sv"]).args(instantiated);
+    let (is_built, told) = run(&mut iverilog);
     assert!(is_built, "{}: {told}", block.path());
     // Without the option `-n`, the simulation program would wait for user commands after an error.
     run(Command::new("vvp").args(["-n", "program"]))

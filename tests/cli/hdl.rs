@@ -51,6 +51,16 @@ fn a_cell_library_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn only_a_block_that_the_machine_has_and_the_module_implements_runs_next_to_it() {
+    let lockstep =
+        |block: &str, options: &[&str]| warpsieve(&[&["hdl", "lockstep", block, "bfs/small"], options].concat());
+    lockstep("l1/mshr", &[]).assert_refused(&["`l1/mshr` cannot run in a machine", "dram/channel"]);
+    lockstep("dram/chanel", &[]).assert_refused(&["there is no block `dram/chanel`", "did you mean `dram/channel`?"]);
+    lockstep("dram/channel", &["--number", "6"]).assert_refused(&["the machine has 6 channels, numbered from 0"]);
+    lockstep("dram/channel", &["--set", "dram.policy.kind=fcfs"]).assert_refused(&["dram.policy is not `fr-fcfs`"]);
+}
+
+#[test]
 fn a_part_that_is_not_there_is_refused_with_one_that_is() {
     for command in ["synth", "vectors", "waves"] {
         let options: &[&str] = if command == "synth" { &[] } else { &["-o", "nowhere"] };

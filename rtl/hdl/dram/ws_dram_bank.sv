@@ -11,7 +11,8 @@
 // commands are counted until the row closes.
 // The outputs from `is_open_o` to `num_overtaken_o` are the registers; `open_row_o` is 0 while the bank is
 // closed. The outputs `may_*` show which commands this bank allows in this cycle. The caller sends only
-// allowed commands: ACT and REF only to a closed bank, all others only to an open bank.
+// allowed commands: ACT and REF only to a closed bank, RD and WR only to an open bank. PRE may also go to a
+// closed bank, as part of a precharge of all banks. It then only delays the next ACT.
 // Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
 // Cycles are compared as 64-bit numbers, as in the Rust block; for a single bank, counters would suffice.
 module ws_dram_bank #(

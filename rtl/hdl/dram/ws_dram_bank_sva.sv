@@ -11,7 +11,7 @@
 // | `act_allowed` | assumed: ACT and REF go to a closed bank that allows ACT                       |
 // | `rd_allowed`  | assumed: RD goes to an open row that allows it                                 |
 // | `wr_allowed`  | assumed: WR goes to an open row that allows it                                 |
-// | `pre_allowed` | assumed: PRE goes to an open row that allows it                                |
+// | `pre_allowed` | assumed: PRE goes to an open row that allows it, or to a closed bank           |
 // | `act_opens`   | ACT opens its row in the next cycle, without column commands so far            |
 // | `pre_closes`  | PRE closes the bank in the next cycle                                          |
 // | `closed_row`  | the open row of a closed bank is 0                                             |
@@ -98,7 +98,7 @@ module ws_dram_bank_sva #(
   `WS_ASSUME(act_allowed, op_i != ACT && op_i != REF || !is_open_o && may_act_o)
   `WS_ASSUME(rd_allowed, op_i != RD || is_open_o && may_rd_o)
   `WS_ASSUME(wr_allowed, op_i != WR || is_open_o && may_wr_o)
-  `WS_ASSUME(pre_allowed, op_i != PRE || is_open_o && may_pre_o)
+  `WS_ASSUME(pre_allowed, op_i != PRE || !is_open_o || may_pre_o)
   `WS_ASSERT(act_opens, op != ACT || is_open_o && open_row_o == row && !is_served_o && num_overtaken_o == '0)
   `WS_ASSERT(pre_closes, op != PRE || !is_open_o)
   `WS_ASSERT(closed_row, is_open_o || open_row_o == '0)

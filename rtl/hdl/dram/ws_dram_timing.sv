@@ -12,8 +12,9 @@
 // | `col` | RD (1) or WR (2) in bank `col_bank_i`                                           |
 //
 // With a single command bus, at most one of the two ports is used per cycle. Neither port sees the effect of
-// the other in the same cycle. The outputs `may_*` show which commands the bank group and the channel allow
-// in this cycle; the caller sends no others.
+// the other in the same cycle. The outputs `may_*` show which commands are allowed in this cycle; the caller
+// sends no others. `may_act_o`, `may_rd_o` and `may_wr_o` have one bit per bank group: the group and the
+// channel allow the command there.
 // Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
 // The scope `groups` contains the registers of each bank group; the scope `channel` contains registers of the
 // same names for all banks.
@@ -41,13 +42,13 @@ module ws_dram_timing #(
     input  logic [63:0]       now_i,
     input  logic [1:0]        row_op_i,
     input  logic [B_BITS-1:0] row_bank_i,
-    output logic              may_act_o,
+    output logic [GROUPS-1:0] may_act_o,
     output logic              may_pre_o,
     output logic              may_ref_o,
     input  logic [1:0]        col_op_i,
     input  logic [B_BITS-1:0] col_bank_i,
-    output logic              may_rd_o,
-    output logic              may_wr_o
+    output logic [GROUPS-1:0] may_rd_o,
+    output logic [GROUPS-1:0] may_wr_o
 );
 `ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
   if (GROUPS < 1) begin : g_refuse_groups
@@ -185,9 +186,11 @@ module ws_dram_timing #(
     if (!rst_ni) for (int i = 0; i < 32; i++) cycle_q[i] <= '0;
     else if (row_op_i == ACT) cycle_q[channel.next_act_q] <= now_i;
 
-  assign may_act_o = now_i >= later(channel.act_from_q, groups.act_from_q[row_group]);
   assign may_pre_o = now_i >= channel.pre_from_q;
   assign may_ref_o = now_i >= channel.ref_from_q;
-  assign may_rd_o = now_i >= later(channel.rd_from_q, groups.rd_from_q[col_group]);
-  assign may_wr_o = now_i >= later(channel.wr_from_q, groups.wr_from_q[col_group]);
+  for (genvar g = 0; g < GROUPS; g++) begin : g_may
+    assign may_act_o[g] = now_i >= later(channel.act_from_q, groups.act_from_q[g]);
+    assign may_rd_o[g] = now_i >= later(channel.rd_from_q, groups.rd_from_q[g]);
+    assign may_wr_o[g] = now_i >= later(channel.wr_from_q, groups.wr_from_q[g]);
+  end
 endmodule

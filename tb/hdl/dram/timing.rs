@@ -36,7 +36,7 @@ block! {
         Mistake::new("num_acts_q == 6'd32 ? num_acts_q", "num_acts_q == 6'd31 ? num_acts_q"),
         Mistake::new("later(after_four, after_all)", "after_four"),
         Mistake::new("ref_from_q <= later(ref_from_q, now_i + 64'(RP))", "ref_from_q <= now_i + 64'(RP)"),
-        Mistake::new("later(channel.rd_from_q, groups.rd_from_q[col_group])", "channel.rd_from_q"),
+        Mistake::new("later(channel.rd_from_q, groups.rd_from_q[g])", "channel.rd_from_q"),
         Mistake::new("may_ref_o = now_i >= channel.ref_from_q", "may_ref_o = now_i >= channel.pre_from_q"),
         Mistake::equivalent(
             "wr_from_q <= later(wr_from_q, now_i + 64'(RD_TO_WR))",
@@ -195,13 +195,18 @@ impl Bench for Unit {
         ports.input("now", 64, now);
         ports.input("row_op", 2, row_op);
         ports.input("row_bank", bank_bits, row_bank);
-        ports.output("may_act", 1, act);
+        // Groups of the banks, one bit each, in which a command of any bank is legal.
+        let groups = |from: &dyn Fn(usize) -> u64| {
+            (0..self.groups)
+                .fold(0u64, |set, group| set | u64::from(now >= from((group * self.banks_per_group) as usize)) << group)
+        };
+        ports.output("may_act", self.groups, groups(&|bank| dut.act_from(bank, closed)));
         ports.output("may_pre", 1, pre);
         ports.output("may_ref", 1, refresh);
         ports.input("col_op", 2, col_op);
         ports.input("col_bank", bank_bits, col_bank);
-        ports.output("may_rd", 1, rd);
-        ports.output("may_wr", 1, wr);
+        ports.output("may_rd", self.groups, groups(&|bank| dut.rd_from(bank, closed)));
+        ports.output("may_wr", self.groups, groups(&|bank| dut.wr_from(bank, closed)));
         let Self { dut, sent, .. } = self;
         match row_op {
             1 => {
@@ -235,25 +240,26 @@ impl Bench for Unit {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        self.dut.describe(&mut SplitDescription { to, depth: 0 });
+        self.dut.describe(&mut SplitDescription { to, depth: Some(0) });
     }
 }
 
-/// Visitor that passes a description of registers on to another visitor, as two components: the channel, and
-/// the bank groups. Without this division, registers of the channel and of the bank groups would have equal
-/// names.
-struct SplitDescription<'a> {
-    to: &'a mut dyn Describe,
-    depth: u32,
+/// Visitor that passes a description of registers on to another visitor, and divides the component `timing`
+/// into two components: the channel, and the bank groups. Without this division, registers of the channel and
+/// of the bank groups would have equal names.
+pub(super) struct SplitDescription<'a> {
+    pub to: &'a mut dyn Describe,
+    /// Number of open scopes within the component `timing`; `None` outside it.
+    pub depth: Option<u32>,
 }
 
 impl Fields for SplitDescription<'_> {
     fn field(&mut self, field: Field) {
-        if self.depth == 0 {
+        if self.depth == Some(0) {
             self.to.enter("channel", None);
         }
         self.to.field(field);
-        if self.depth == 0 {
+        if self.depth == Some(0) {
             self.to.leave();
         }
     }
@@ -264,18 +270,27 @@ impl Fields for SplitDescription<'_> {
 
 impl Describe for SplitDescription<'_> {
     fn enter(&mut self, name: &'static str, index: Option<u32>) {
-        if name == "group" {
-            self.to.enter("groups", None);
-        } else {
-            self.to.enter("ring", Some(u32::MAX));
+        if let Some(depth) = &mut self.depth {
+            *depth += 1;
+            if name == "group" {
+                self.to.enter("groups", None);
+            } else {
+                self.to.enter("ring", Some(u32::MAX));
+            }
+        } else if name == "timing" {
+            self.depth = Some(0);
         }
         self.to.enter(name, index);
-        self.depth += 1;
     }
     fn leave(&mut self) {
         self.to.leave();
-        self.to.leave();
-        self.depth -= 1;
+        self.depth = match self.depth {
+            None | Some(0) => None,
+            Some(depth) => {
+                self.to.leave();
+                Some(depth - 1)
+            }
+        };
     }
     fn probe(&mut self, field: Field) {
         self.to.probe(field);
