@@ -57,6 +57,7 @@ use super::ticket;
 use super::victim::unit::{VictimCache, VictimShape};
 use super::watch::{Fail, Outcome, RecallEffect};
 use super::word_banks::WordBanks;
+use crate::cells::atomic::AtomicOp;
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
@@ -526,6 +527,7 @@ impl Cache {
                 entry.id = id;
                 entry.line = gone;
                 (entry.ticket, entry.sectors, entry.byte_mask) = (0, self.all_sectors, 0);
+                entry.atomic = AtomicOp::default();
             });
         }
         self.stats.evictions += u64::from(victim.holds);
@@ -554,6 +556,7 @@ impl Cache {
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, lanes);
             entry.sectors = asked;
+            entry.atomic = AtomicOp::default();
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });
@@ -572,6 +575,7 @@ impl Cache {
             entry.line = line;
             entry.ticket = ticket::write_back();
             entry.sectors = self.all_sectors;
+            entry.atomic = AtomicOp::default();
             entry.byte_mask = here.unwrap_or(self.whole);
             entry.data = data.0;
         });
