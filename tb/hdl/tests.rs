@@ -61,7 +61,9 @@ fn modules(folder: &Path) -> BTreeSet<PathBuf> {
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.file()).collect();
     let checkers: Vec<_> = checkers().iter().map(|checker| assertions::checker_file(&path_of(checker.bench))).collect();
-    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file);
+    let is_module = |file: &PathBuf| {
+        !file.starts_with(hdl_folder().join("proofs")) && !checkers.contains(file) && !hierarchy::is_macro(file)
+    };
     assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
 }
 
@@ -132,7 +134,7 @@ fn no_module_has_a_warning_of_verilator() {
         let file = block.file();
         let mut verilator = Command::new("verilator");
         let command = verilator.args(["--lint-only", "-Wall", "--assert", "--top-module", &module_of(&block.path())]);
-        let command = command.arg("-y").arg(file.with_file_name("")).arg(&file);
+        let command = command.args(hierarchy::files(&file).unwrap());
         let checker = assertions::checker_file(&block.path());
         let command = command.args(checker.exists().then_some(&checker));
         let output = command.output().unwrap();
@@ -141,7 +143,7 @@ fn no_module_has_a_warning_of_verilator() {
 }
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size.
-const LARGE: [&str; 1] = ["l1/coalescer"];
+const LARGE: [&str; 3] = ["l1/cache", "l1/coalescer", "l1/pending"];
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
@@ -269,11 +271,30 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("index/xor_index", &["LINE_BITS=0", "INDEX_BITS=0"]),
     ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0", "LINE_BITS=0"]),
     ("l1/bypass/pdp", &["SETS=0", "WAYS=1", "DISTANCE=256"]),
+    (
+        "l1/cache",
+        &[
+            "SETS=3",
+            "WAYS=3",
+            "LINE_BITS=5",
+            "LINE_LOG2=8",
+            "MSHR_ENTRIES=0",
+            "MSHR_MERGES=0",
+            "MISS_QUEUE=1",
+            "ACCESS_QUEUE=0",
+            "SLOTS=65",
+            "PC_BITS=0",
+            "PARTITIONS=0",
+            "SM_BITS=0",
+            "SM=16",
+        ],
+    ),
     ("l1/coalescer", &["LINE_LOG2=8", "LINE_BITS=0"]),
     ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64", "TAG_BITS=0"]),
     ("l1/dueling", &["NUM_SMS=1", "INTERVAL=0", "MARGIN=101", "MIN_ACCESSES=99999"]),
     ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0", "LINE_BITS=0", "TICKET_BITS=0"]),
     ("l1/mshr", &["ENTRIES=0", "MERGES=0", "LINE_BITS=0", "PLACE_BITS=0"]),
+    ("l1/pending", &["ROWS=0", "LINE_LOG2=2", "PC_BITS=0", "PUTS=0"]),
     ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9", "TAG_BITS=0"]),
     ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
     ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0", "TAG_BITS=0", "LINE_BYTES=0"]),
@@ -302,7 +323,8 @@ fn every_refusal_of_a_parameter_happens() {
         assert!(refusals.eq(names), "{}: each refusal needs a case, in the same order", block.path());
         for sizes in refused {
             let mut verilator = Command::new("verilator");
-            verilator.args(["--lint-only", "-y"]).arg(block.file().with_file_name("")).arg(block.file());
+            verilator.args(["--lint-only", "--top-module", &module_of(&block.path())]);
+            verilator.args(hierarchy::files(&block.file()).unwrap());
             let output = verilator.args(sizes.split(' ').map(|size| format!("-G{size}"))).output().unwrap();
             let told = String::from_utf8_lossy(&output.stderr);
             let expected = sizes.split(' ').next().unwrap().replace('=', " is ") + ", expected ";
@@ -316,7 +338,9 @@ fn every_refusal_of_a_parameter_happens() {
 fn lists() -> [(&'static str, String); 4] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
-        blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+        let macros = hierarchy::MACROS.map(str::to_owned);
+        let names: BTreeSet<_> = blocks().iter().map(name).chain(macros).collect();
+        names.iter().map(|name| format!("{indent}{name}\n")).collect()
     };
     let checkers = |indent: &str| -> String {
         let file = |checker: &&Checker| assertions::checker_file(&path_of(checker.bench));
@@ -415,7 +439,7 @@ fn every_file_names_its_license() {
 /// outputs are as expected. Also returns what the testbench printed.
 fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
-    let library = block.file().with_file_name("");
+    let instantiated = hierarchy::instantiated(&[module]).unwrap();
     for (name, text) in [(bench.0.as_str(), bench.1.as_str()), (&rows.0, &rows.1), ("module.sv", module)] {
         fs::write(folder.path().join(name), text).unwrap();
     }
@@ -425,8 +449,8 @@ fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors
         (output.status.success(), out + &err)
     };
     let mut iverilog = Command::new("iverilog");
-    iverilog.args(["-g2012", "-s", "bench", "-Y", ".sv", "-o", "program", "-y"]).arg(library);
-    let (is_built, told) = run(iverilog.args([&bench.0, "module.sv"]));
+    iverilog.args(["-g2012", "-s", "bench", "-o", "program", &bench.0, "module.sv"]).args(instantiated);
+    let (is_built, told) = run(&mut iverilog);
     assert!(is_built, "{}: {told}", block.path());
     // Without the option `-n`, the simulation program would wait for user commands after an error.
     run(Command::new("vvp").args(["-n", "program"]))
