@@ -7,7 +7,7 @@
 //! |---------------------------------------------------------------------------|---------------|
 //! | loads and stores of both memories, atomics, reductions, uncached loads    | `instruction` |
 //! | hits, pending hits, misses, refusals for each reason, writebacks          | few lines     |
-//! | a store overtakes a line in flight, or waits for loads that read the line | few lines     |
+//! | a store overtakes a line in flight                                        | few lines     |
 //! | a bypassing load waits for a write to its line                            | few lines     |
 //! | loads wait for several lines that have arrived in succession              | `pauses`      |
 //! | stalls of the core, of the network and of memory, and none of them        | `modes`       |
@@ -46,7 +46,6 @@ block! {
         Mistake::new("bypass_turn_q <= !bypass_wins && head_bypasses", "bypass_turn_q <= head_bypasses"),
         Mistake::new("(reserved ? is_open : victim_valid", "(reserved ? is_open : victim_valid && !victim_modified"),
         Mistake::new("room > ROOM_BITS'(writes_back)", "room > 0"),
-        Mistake::new("accepts = modifies ? !drains : room != 0", "accepts = modifies || room != 0"),
         Mistake::new("else mshr_op = is_load ? 2'd1 : 2'd3;", "else mshr_op = is_load ? 2'd1 : 2'd0;"),
         Mistake::new("is_load ? 2'd1 : head_space == LOCAL ? 2'd2 : 2'd3", "is_load ? 2'd1 : 2'd2"),
         Mistake::new("{head_kind == 2'd2, ticket[TICKET_BITS-2:0]}", "ticket"),
