@@ -1,4 +1,5 @@
 cells/ws_cells_atomic.sv
+cells/ws_cells_ram.sv
 cells/ws_cells_sram.sv
 cells/ws_cells_streaming.sv
 dram/ws_dram_bank.sv
@@ -10,11 +11,13 @@ index/ws_index_i_poly.sv
 index/ws_index_xor_index.sv
 l1/bypass/ws_l1_bypass_contention.sv
 l1/bypass/ws_l1_bypass_pdp.sv
+l1/ws_l1_cache.sv
 l1/ws_l1_coalescer.sv
 l1/ws_l1_decoupled.sv
 l1/ws_l1_dueling.sv
 l1/ws_l1_miss_queue.sv
 l1/ws_l1_mshr.sv
+l1/ws_l1_pending.sv
 l1/ws_l1_tags.sv
 l2/ws_l2_atomic_buffer.sv
 l2/ws_l2_frc.sv

@@ -57,6 +57,7 @@ use super::ticket;
 use super::victim::unit::{VictimCache, VictimShape};
 use super::watch::{Fail, Outcome, RecallEffect};
 use super::word_banks::WordBanks;
+use crate::cells::atomic::AtomicOp;
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
@@ -518,6 +519,7 @@ impl Cache {
                 entry.line = evicted;
                 entry.priority = EvictionPriority::Normal;
                 (entry.ticket, entry.sectors, entry.byte_mask) = (0, self.all_sectors, 0);
+                entry.atomic = AtomicOp::default();
             });
         }
         self.stats.evictions += u64::from(victim.holds);
@@ -547,6 +549,7 @@ impl Cache {
             entry.ticket = ticket::fill(self.id, slot, lanes);
             entry.sectors = asked;
             entry.priority = request.hints.l2;
+            entry.atomic = AtomicOp::default();
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });
@@ -566,6 +569,7 @@ impl Cache {
             entry.ticket = ticket::write_back();
             entry.priority = EvictionPriority::Normal;
             entry.sectors = self.all_sectors;
+            entry.atomic = AtomicOp::default();
             entry.byte_mask = here.unwrap_or(self.whole);
             entry.data = data.0;
         });

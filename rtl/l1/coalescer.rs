@@ -395,8 +395,8 @@ impl Coalescer {
         let leader = (self.waiting & !self.served).trailing_zeros() as usize;
         let first = access.address[leader];
         let line = first >> self.line_log2;
+        request.atomic = access.atomic;
         let lanes = if access.kind.is_atomic() {
-            request.atomic = access.atomic;
             gather_atomic(access, self.waiting, self.line_log2, request)
         } else if self.in_order && access.space != MemorySpace::Const {
             self.waiting

@@ -11,13 +11,19 @@
 //! | `acknowledge` | in  | row, lanes         | marks lanes that wait for no data as done       |
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
+//! In one cycle, in this order:
+//! 1. `take`.
+//! 2. `deliver` and `acknowledge`: at most one reply from memory, one load that waited for its line, and one
+//!    access.
+//! 3. `alloc`, which can use the row that `take` freed.
+//!
 //! Latency: the reply of a row that is completed in one cycle can be sent in the next. Replies of complete
 //! rows are sent in round-robin order, so that none starves. The reply to a load of 16 bytes per lane takes
 //! two beats, and the row is free after the second.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
-//! Bench: its own tests and `tb/l1/lsu.rs`.
+//! Bench: its own tests, `tb/l1/lsu.rs`, and `tb/hdl/l1/pending.rs` with `rtl/hdl/l1/ws_l1_pending.sv`.
 
 use arbitrary_int::u2;
 use serde::{Deserialize, Serialize};

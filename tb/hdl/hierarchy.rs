@@ -13,7 +13,7 @@ use super::hdl_folder;
 
 /// Modules that stand for memory macros of a technology. They have no testbench of their own, and Yosys leaves
 /// them out, because it does not know the macro.
-pub(super) const MACROS: [&str; 1] = ["cells/ws_cells_sram.sv"];
+pub(super) const MACROS: [&str; 2] = ["cells/ws_cells_ram.sv", "cells/ws_cells_sram.sv"];
 
 /// Returns true if a file contains the module of a memory macro.
 pub(super) fn is_macro(file: &Path) -> bool {

@@ -66,6 +66,17 @@ impl Ports {
         self.looked_at.resize(self.expected.len(), if bytes.is_some() { u32::MAX } else { 0 });
         self.looked += u64::from(bytes.is_some());
     }
+
+    /// Sets the values expected at an output of 32-bit words, the lowest word first. A word that is `None` is
+    /// not compared in this cycle.
+    pub fn word_outputs(&mut self, name: &str, values: &[Option<u32>]) {
+        if !self.is_known {
+            self.outputs.push(Signal { name: name.to_owned(), width: u32::BITS * values.len() as u32 });
+        }
+        self.expected.extend(values.iter().map(|value| value.unwrap_or(0)));
+        self.looked_at.extend(values.iter().map(|value| if value.is_some() { u32::MAX } else { 0 }));
+        self.looked += u64::from(values.iter().any(Option::is_some));
+    }
 }
 
 /// Returns the SystemVerilog name of an input port.

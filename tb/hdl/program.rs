@@ -24,11 +24,13 @@ use super::{Memory, Poke};
 const MAIN: &str = include_str!("main.cpp");
 
 /// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values. Assertions
-/// are checked. A memory has two drivers: its module and the host.
-const TO_CPP: [&str; 10] = [
+/// are checked. A memory has two drivers: its module and the host. When Verilator 5.006 splits a large
+/// function, it loses the counters of the loops that it has formed, so it forms none.
+const TO_CPP: [&str; 11] = [
     "--cc",
     "--assert",
     "-O3",
+    "-fno-reloop",
     "-Wno-lint",
     "-Wno-style",
     "-Wno-MULTIDRIVEN",

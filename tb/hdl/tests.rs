@@ -143,7 +143,7 @@ fn no_module_has_a_warning_of_verilator() {
 }
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size.
-const LARGE: [&str; 2] = ["dram/channel", "l1/coalescer"];
+const LARGE: [&str; 4] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending"];
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
@@ -296,11 +296,30 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("index/xor_index", &["LINE_BITS=0", "INDEX_BITS=0"]),
     ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0", "LINE_BITS=0"]),
     ("l1/bypass/pdp", &["SETS=0", "WAYS=1", "DISTANCE=256"]),
+    (
+        "l1/cache",
+        &[
+            "SETS=3",
+            "WAYS=3",
+            "LINE_BITS=5",
+            "LINE_LOG2=8",
+            "MSHR_ENTRIES=0",
+            "MSHR_MERGES=0",
+            "MISS_QUEUE=1",
+            "ACCESS_QUEUE=0",
+            "SLOTS=65",
+            "PC_BITS=0",
+            "PARTITIONS=0",
+            "SM_BITS=0",
+            "SM=16",
+        ],
+    ),
     ("l1/coalescer", &["LINE_LOG2=8", "LINE_BITS=0"]),
     ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64", "TAG_BITS=0"]),
     ("l1/dueling", &["NUM_SMS=1", "INTERVAL=0", "MARGIN=101", "MIN_ACCESSES=99999"]),
     ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0", "LINE_BITS=0", "TICKET_BITS=0"]),
     ("l1/mshr", &["ENTRIES=0", "MERGES=0", "LINE_BITS=0", "PLACE_BITS=0"]),
+    ("l1/pending", &["ROWS=0", "LINE_LOG2=2", "PC_BITS=0", "PUTS=0"]),
     ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9", "TAG_BITS=0"]),
     ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
     ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0", "TAG_BITS=0", "LINE_BYTES=0"]),

@@ -177,16 +177,14 @@ module ws_l1_coalescer #(
     if (!rst_ni) begin
       waiting_q <= '0;
       next_id_q <= '0;
-      type_q <= 4'd2;
+      {function_q, type_q} <= {4'd0, 4'd2};
     end else begin
       waiting_q <= takes ? take_mask_i : waiting_1;
       next_id_q <= next_id_q + 32'(emits);
-      if (takes && take_kind_i[1]) type_q <= take_type_i;
+      if (takes && take_kind_i[1]) {function_q, type_q} <= {take_function_i, take_type_i};
     end
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i)
     if (takes) {kind_q, space_q, uncached_q, warp_q, slot_q, size_log2_q} <= {take_kind_i, take_space_i, take_uncached_i, take_warp_i, take_slot_i, take_size_log2_i};
-    if (takes && take_kind_i[1]) function_q <= take_function_i;
-  end
   for (genvar l = 0; l < LANES; l++) begin : g_lane
     always_ff @(posedge clk_i) if (takes) address_q[l] <= take_address_i[l*ADDR_BITS+:ADDR_BITS];
   end

@@ -14,6 +14,7 @@ use super::super::tags::{LineUse, Probe, Victim};
 use super::super::ticket;
 use super::super::watch::{Fail, Outcome, RecallEffect};
 use super::{Cache, conditions, policy_bit};
+use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, touched_sectors};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
@@ -256,6 +257,7 @@ impl Cache {
             entry.ticket = ticket::fill(self.id, slot, waiter.lanes);
             entry.sectors = absent;
             entry.priority = request.hints.l2;
+            entry.atomic = AtomicOp::default();
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });

@@ -16,12 +16,11 @@ use std::collections::VecDeque;
 use golden::l1::coalescer as twin;
 use golden::l1::coalescer::StoreRequest;
 use isa::lanes::AtomicFn;
-use isa::types::Type;
-use rtl::cells::atomic::AtomicOp;
 use rtl::kernel::{Describe, Edge, Encoding};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 
+use super::accesses;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
@@ -78,36 +77,12 @@ impl Unit {
             (AccessKind::Atomic, MemorySpace::Global),
             (AccessKind::Reduce, MemorySpace::Global),
         ][random.below(7) as usize];
-        let f = [AtomicFn::Add, AtomicFn::CompareSwap, AtomicFn::Max][random.below(3) as usize];
-        let size_log2 = random.below(4) as u8 | if kind.is_atomic() { 2 } else { 0 };
-        let ty = if size_log2 == 3 { Type::U64 } else { Type::U32 };
         let line_bytes = 1 << self.line_log2;
         let lines = if random.percent(close) { 1 + random.below(4) } else { 1 << LINE_BITS };
         let reach = if random.percent(narrow) { 16 } else { line_bytes };
         let base = random.below(1 << LINE_BITS);
-        let in_order = random.percent(10);
-        let address = std::array::from_fn(|lane| {
-            let line = (base + random.below(lines)) & ((1 << LINE_BITS) - 1);
-            let offset = if in_order { 4 * lane as u64 % line_bytes } else { random.below(reach) };
-            let line = if in_order { base } else { line };
-            (line * line_bytes + offset) >> size_log2 << size_log2
-        });
-        let mut words = || std::array::from_fn(|_| random.below(1 << 32) as u32);
-        let (data, compare) = ([words(), words()], [words(), words()]);
-        let mask = if random.percent(30) { u32::MAX } else { 1 + random.below(u64::from(u32::MAX)) as u32 };
-        WarpAccess {
-            kind,
-            space,
-            uncached: random.percent(20),
-            warp: random.below(48) as u8,
-            size_log2,
-            mask,
-            atomic: AtomicOp { f, ty },
-            address,
-            data,
-            compare,
-            ..WarpAccess::default()
-        }
+        let line = |random: &mut Random| (base + random.below(lines)) & ((1 << LINE_BITS) - 1);
+        accesses::draw(random, (kind, space), (self.line_log2, reach), line)
     }
 
     /// Returns the golden model's line requests for an instruction. The requests are sorted by the lowest

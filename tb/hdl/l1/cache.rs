@@ -1,0 +1,369 @@
+//! # Lockstep test of the L1 data cache with the LSU around it
+//! Drives the SystemVerilog module and the Rust block with the same random inputs, and compares them in every
+//! cycle. Memory answers requests in any order, with random bytes. The following table lists the tested
+//! situations, with the code of this file that generates each of them.
+//!
+//! | testpoint                                                                 | where         |
+//! |---------------------------------------------------------------------------|---------------|
+//! | loads and stores of both memories, atomics, reductions, uncached loads    | `instruction` |
+//! | hits, pending hits, misses, refusals for each reason, writebacks          | few lines     |
+//! | a store overtakes a line in flight                                        | few lines     |
+//! | a bypassing load waits for a write to its line                            | few lines     |
+//! | loads wait for several lines that have arrived in succession              | `pauses`      |
+//! | stalls of the core, of the network and of memory, and none of them        | `modes`       |
+
+use arbitrary_int::u2;
+use rtl::cells::line::LINE_BYTES;
+use rtl::index::linear::Linear;
+use rtl::kernel::{ArrayView, Block, Chan, Describe, Edge, Field, Fields, Logic, Wake};
+use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess, WarpReply};
+use rtl::l1::bypass::none::NoScheme;
+use rtl::l1::config::{BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::decoupled::DecoupledConfig;
+use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l1::mrpb::MrpbConfig;
+use rtl::l1::prefetch::PrefetchLimits;
+use rtl::l1::prefetch::none::NoPrefetcher;
+use rtl::l1::victim::none::NoVictimCache;
+use rtl::mshr_policy::none::NoMshrPolicy;
+use rtl::noc::interleave::Interleave;
+use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request};
+use rtl::replacement::lru::Lru;
+
+use super::accesses;
+use crate::links::{self, link};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("mem_rsp_kind_i == DATA && !mem_rsp_ticket_i[BYPASS_TICKET]", "mem_rsp_kind_i == DATA"),
+        Mistake::new("fills && fill_place == pop_place ? mem_rsp_data_i : pop_stored", "pop_stored"),
+        Mistake::new("fills && fill_place == acc_place ? mem_rsp_data_i : acc_stored", "acc_stored"),
+        Mistake::new("(!has_miss || bypass_turn_q) && !holds_write", "(!has_miss || bypass_turn_q)"),
+        Mistake::new("(!has_miss || bypass_turn_q)", "!has_miss"),
+        Mistake::new("bypass_turn_q <= !bypass_wins && head_bypasses", "bypass_turn_q <= head_bypasses"),
+        Mistake::new("(reserved ? is_open : victim_valid", "(reserved ? is_open : victim_valid && !victim_modified"),
+        Mistake::new("room > ROOM_BITS'(writes_back)", "room > 0"),
+        Mistake::new("else mshr_op = is_load ? 2'd1 : 2'd3;", "else mshr_op = is_load ? 2'd1 : 2'd0;"),
+        Mistake::new("is_load ? 2'd1 : head_space == LOCAL ? 2'd2 : 2'd3", "is_load ? 2'd1 : 2'd2"),
+        Mistake::new("{head_kind == 2'd2, ticket[TICKET_BITS-2:0]}", "ticket"),
+        Mistake::new("writes_back ? write_back : read", "read"),
+        Mistake::new("head_byte_mask[b] ? head_data[8*b+:8] : acc_line[8*b+:8]", "head_data[8*b+:8]"),
+        Mistake::new("accepts && (is_load ? present : modifies)", "accepts && is_load && present"),
+        Mistake::new("sends_queued && miss_kind == WRITE_BACK", "sends_queued && miss_kind == WRITE"),
+        Mistake::new("% LINE_BITS'(PARTITIONS)", "% LINE_BITS'(PARTITIONS + 1)"),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("has_lane", "core_req_mask", "'0"),
+        Violation::by_input("space_cached", "core_req_space", "2'd2"),
+        Violation::by_input("atomic_legal", "core_req_kind", "2'd2"),
+        Violation::by_input("fill_awaited", "mem_rsp_line", "'1"),
+        Violation::by_module("request_stable", "mem_req_valid_o = has_miss || bypass_wins", "mem_req_valid_o = (has_miss || bypass_wins) && core_rsp_ready_i"),
+        Violation::by_module("reply_stays", ".reply_ready_i(core_rsp_ready_i)", ".reply_ready_i(1'b1)"),
+        Violation::by_module("reply_owed", "assign core_req_ready_o = takes_ready && alloc_ready;", "assign core_req_ready_o = 0;"),
+    ]
+}
+
+const LINE_BITS: u32 = 25;
+const PC_BITS: u32 = 20;
+const SM_BITS: u32 = 4;
+const SM: u8 = 3;
+/// Depth of the links to and from the block.
+const DEPTH: u32 = 2;
+/// Bit of a line address that is set in all lines of local memory, and in no line of global memory.
+const LOCAL: u64 = 1 << 20;
+
+struct Unit {
+    l1: L1Config,
+    lsu: LsuConfig,
+    partitions: u32,
+    dut: Lsu,
+    core_req: Chan<WarpAccess>,
+    core_rsp: Chan<WarpReply>,
+    mem_req: Chan<Request>,
+    mem_rsp: Chan<Reply>,
+    /// Requests that memory has not answered yet.
+    due: Vec<Request>,
+    /// Number of lines of each memory that instructions access.
+    lines: u64,
+    /// True while memory answers no request. Its replies then come in succession, so that loads wait for
+    /// several lines that have arrived.
+    pauses: bool,
+    modes: TrafficModes<7>,
+    random: Random,
+}
+
+/// Configuration of an L1D without any scheme, as in `fermi`.
+fn plain(sets: u32, ways: u32, line_bytes: u32) -> L1Config {
+    L1Config {
+        sets,
+        ways,
+        line_bytes,
+        mshr_entries: 32,
+        mshr_merges: 8,
+        mshr_policy: NoMshrPolicy {}.into(),
+        miss_queue: 8,
+        fail_order: FailOrder::MshrFirst,
+        fetch: Fetch::Line,
+        lookups: 1,
+        banks: BanksConfig::SECTORS,
+        store_hit: StoreHit::Evict,
+        bypass: NoScheme {}.into(),
+        bypass_sectors: 0,
+        index: Linear {}.into(),
+        replacement: Lru {}.into(),
+        hints: false,
+        organisation: Organisation::Plain,
+        decoupled: DecoupledConfig::LI2015,
+        dueling: DuelingConfig::OFF,
+        mrpb: MrpbConfig::NONE,
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 4, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
+        victim: NoVictimCache {}.into(),
+    }
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let lsu = |slots, access_queue| LsuConfig { slots, access_queue, request_latency: 1, reply_latency: 1 };
+        let (l1, lsu, partitions) = match size {
+            Size::Small | Size::Synthesised => {
+                let (mshr_entries, mshr_merges, miss_queue) = (4, 3, 3);
+                (L1Config { mshr_entries, mshr_merges, miss_queue, ..plain(2, 2, 64) }, lsu(5, 2), 3)
+            }
+            Size::Fermi => (plain(32, 4, 128), lsu(64, 8), 6),
+            Size::Any => {
+                let mut below = |limit: u64| random.below(limit) as u32;
+                let l1 = L1Config {
+                    mshr_entries: 1 + below(6),
+                    mshr_merges: 1 + below(4),
+                    miss_queue: 2 + below(5),
+                    ..plain(1 << below(4), 2 << below(2), 64 << below(2))
+                };
+                (l1, lsu(1 + below(8), 1 + below(4)), 1 + below(7))
+            }
+        };
+        let (addr_bits, line_bytes) = (LINE_BITS + l1.line_bytes.ilog2(), l1.line_bytes);
+        let access = accesses::shape(addr_bits, PC_BITS);
+        let place = LsuPlace {
+            path: "l1".to_owned(),
+            sm: SM,
+            interleave: Interleave::new(partitions, line_bytes, line_bytes),
+            line_bits: LINE_BITS,
+            access,
+            is_recalled: false,
+            is_tracked: false,
+            has_instructions: false,
+        };
+        let other = CacheConfig {
+            sets: 1,
+            ways: 1,
+            mshr_entries: 1,
+            mshr_merges: 1,
+            index: Linear {}.into(),
+            replacement: Lru {}.into(),
+        };
+        let packet = PacketShape {
+            tracked: false,
+            line_bits: LINE_BITS,
+            line_bytes,
+            sm_bits: SM_BITS,
+            partition_bits: rtl::kernel::bits_for(partitions),
+        };
+        Self {
+            dut: Lsu::new(place, &l1, [&other, &other], &lsu),
+            core_req: link("core_req", DEPTH, access),
+            core_rsp: link("core_rsp", DEPTH, access),
+            mem_req: link("mem_req", DEPTH, packet),
+            mem_rsp: link("mem_rsp", DEPTH, packet),
+            due: Vec::new(),
+            lines: u64::from(l1.sets * l1.ways + 2),
+            l1,
+            lsu,
+            partitions,
+            pauses: false,
+            modes: TrafficModes::default(),
+            random,
+        }
+    }
+
+    /// Returns a random instruction. The percentages are those of loads, of accesses to local memory, and of
+    /// instructions whose lanes access one line.
+    fn instruction(&mut self, [loads, locals, close]: [u64; 3]) -> WarpAccess {
+        let random = &mut self.random;
+        let kind = match random.below(4) {
+            _ if random.percent(loads) => AccessKind::Load,
+            0 => AccessKind::Atomic,
+            1 => AccessKind::Reduce,
+            _ => AccessKind::Store,
+        };
+        let is_local = !kind.is_atomic() && random.percent(locals);
+        let (space, first) = if is_local { (MemorySpace::Local, LOCAL) } else { (MemorySpace::Global, 0) };
+        let (base, spread) = (random.below(self.lines), if random.percent(close) { 1 } else { 1 + random.below(4) });
+        let lines = self.lines;
+        let shape = (self.l1.line_bytes.ilog2(), self.l1.line_bytes.into());
+        let line = |random: &mut Random| first + (base + random.below(spread)) % lines;
+        let access = accesses::draw(random, (kind, space), shape, line);
+        let (pc, beat) = (random.below(1 << PC_BITS) as u32, u2::new(random.below(4) as u8));
+        WarpAccess { pc, beat, uncached: access.uncached && !is_local, ..access }
+    }
+
+    /// Returns the reply of memory to a request, with random bytes.
+    fn answer(&mut self, request: &Request) -> Reply {
+        let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
+        let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
+        let mut data = [0; LINE_BYTES];
+        if kind == ReplyKind::Data {
+            data[..self.l1.line_bytes as usize].fill_with(|| self.random.below(256) as u8);
+        }
+        Reply { kind, id, line, sm, ticket, sectors, data, ..Reply::default() }
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let Self { l1, lsu, .. } = self;
+        let values = [
+            ("SETS", l1.sets),
+            ("WAYS", l1.ways),
+            ("LINE_BITS", LINE_BITS),
+            ("LINE_LOG2", l1.line_bytes.ilog2()),
+            ("MSHR_ENTRIES", l1.mshr_entries),
+            ("MSHR_MERGES", l1.mshr_merges),
+            ("MISS_QUEUE", l1.miss_queue),
+            ("ACCESS_QUEUE", lsu.access_queue),
+            ("SLOTS", lsu.slots),
+            ("PC_BITS", PC_BITS),
+            ("PARTITIONS", self.partitions),
+            ("SM_BITS", SM_BITS),
+            ("SM", SM.into()),
+        ];
+        values.map(|(name, value)| (name, value.to_string())).into()
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let mut wake = Wake::new(&[1]);
+        let at = &mut Edge::new(at.tick, at.cycle, &mut wake);
+        let [sends, takes, accepts, answers, loads, locals, close] = self.modes.next(&mut self.random);
+        if self.random.percent(sends) && self.core_req.tx().is_ready(at) {
+            let access = self.instruction([loads, locals, close]);
+            self.core_req.tx().push(at, access);
+        }
+        if self.random.percent(takes) && self.core_rsp.rx().peek(at).is_some() {
+            self.core_rsp.rx().drop_head(at);
+        }
+        if self.random.percent(accepts) && self.mem_req.rx().peek(at).is_some() {
+            self.due.push(self.mem_req.rx().pop(at));
+        }
+        self.pauses ^= self.random.percent(10);
+        if !self.pauses && self.random.percent(answers) && !self.due.is_empty() && self.mem_rsp.tx().is_ready(at) {
+            let any = self.random.below(self.due.len() as u64) as usize;
+            let request = self.due.swap_remove(any);
+            let reply = self.answer(&request);
+            self.mem_rsp.tx().push(at, reply);
+        }
+        let io = LsuIo {
+            core_req: self.core_req.rx(),
+            core_rsp: self.core_rsp.tx(),
+            mem_req: self.mem_req.tx(),
+            mem_rsp: self.mem_rsp.rx(),
+            duel: None,
+            recall: None,
+            supply: None,
+        };
+        self.dut.eval(io, at);
+        links::input(ports, "core_req", &self.core_req, at.tick);
+        let (is_ready, reply) = (self.core_rsp.has_room_at(at.tick), self.core_rsp.beat_sent_at(at.tick));
+        ports.input("core_rsp_ready", 1, is_ready);
+        ports.output_if("core_rsp_valid", 1, is_ready.then_some(reply.is_some()));
+        accesses::expect_reply(ports, "core_rsp", PC_BITS, reply);
+        links::output(ports, "mem_req", &self.mem_req, at.tick);
+        links::input(ports, "mem_rsp", &self.mem_rsp, at.tick);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(&mut L1dOnly { to, depth: 0 });
+    }
+
+    fn packed(&self) -> &'static [&'static str] {
+        &["slot"]
+    }
+}
+
+/// Parts of the LSU that the module does not have: the caches of constants and texels, and the arbiter that
+/// selects a cache.
+const ABSENT: [&str; 3] = ["const_cache", "texture_cache", "drain_turn"];
+
+/// Name of the data memory in the description.
+const DATA: &str = "data";
+
+/// Visitor that passes the description of an LSU on, without the parts that the module does not have.
+struct L1dOnly<'a> {
+    to: &'a mut dyn Describe,
+    /// Number of open scopes from an absent part inward; 0 outside of absent parts.
+    depth: u32,
+}
+
+impl Fields for L1dOnly<'_> {
+    fn field(&mut self, field: Field) {
+        if self.depth == 0 {
+            self.to.field(field);
+        }
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        if self.depth == 0 {
+            self.to.wide(name, bytes);
+        }
+    }
+}
+
+impl Describe for L1dOnly<'_> {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        if self.depth > 0 || ABSENT.contains(&name) {
+            self.depth += 1;
+        } else {
+            self.to.enter(name, index);
+        }
+    }
+    fn leave(&mut self) {
+        if self.depth > 0 {
+            self.depth -= 1;
+        } else {
+            self.to.leave();
+        }
+    }
+    fn probe(&mut self, field: Field) {
+        if self.depth == 0 {
+            self.to.probe(field);
+        }
+    }
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        if self.depth > 0 {
+            return;
+        }
+        if name == DATA {
+            // The words are in a memory macro, an instance with the name of the array.
+            self.to.enter(name, None);
+            self.to.array("words", array);
+            self.to.leave();
+        } else {
+            self.to.array(name, array);
+        }
+    }
+    fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32) {
+        if self.depth == 0 {
+            self.to.channel(name, depth, beat_bits);
+        }
+    }
+    fn logic(&mut self, name: &'static str, logic: Logic) {
+        if self.depth == 0 {
+            self.to.logic(name, logic);
+        }
+    }
+}
