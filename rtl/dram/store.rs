@@ -162,6 +162,20 @@ impl Store {
         digest.finish()
     }
 
+    /// Returns all mapped bursts in ascending order, each with its bytes. For observers outside the model.
+    pub fn bursts(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let tables = (0u64..).zip(&self.tables).filter_map(|(number, table)| Some((number, table.as_ref()?)));
+        let pages = tables.flat_map(|(number, table)| {
+            let first = number * TABLE as u64;
+            (first..).zip(table.iter()).filter_map(|(number, page)| Some((number, page.as_ref()?)))
+        });
+        pages.flat_map(move |(number, page)| {
+            let is_mapped = move |index: &u64| page.mapped >> index & 1 != 0;
+            let bytes = move |index: u64| (number * PAGE + index, &page.bursts[index as usize][..self.burst_bytes]);
+            (0..PAGE).filter(is_mapped).map(bytes)
+        })
+    }
+
     /// Reads a burst into `data`, for an RD command.
     pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
         match &self.recorded {
@@ -243,6 +257,16 @@ mod tests {
         assert_eq!(store.peek(0x13f).unwrap()[..7], [0, 0, 0, 0, 1, 2, 0]);
         store.map(0x100..0x140).unwrap();
         assert_eq!(store.peek(0x13f).unwrap()[4], 1);
+    }
+
+    #[test]
+    fn all_mapped_bursts_are_listed_in_order_with_their_bytes() {
+        let mut store = store();
+        store.map(0x3f_ffff..0x40_0000).unwrap();
+        store.map(0x7e..0x81).unwrap();
+        store.poke(0x80, 1, &[9]).unwrap();
+        let listed: Vec<_> = store.bursts().map(|(burst, bytes)| (burst, bytes[1], bytes.len())).collect();
+        assert_eq!(listed, [(0x7e, 0, 64), (0x7f, 0, 64), (0x80, 9, 64), (0x3f_ffff, 0, 64)]);
     }
 
     #[test]

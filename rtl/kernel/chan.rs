@@ -173,6 +173,26 @@ impl<T: Payload> Chan<T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
+    /// Returns the beat that the receiver sees at `tick`, or took at `tick`. For observers outside the model,
+    /// which must call this before the next tick at which an end acts.
+    #[must_use]
+    pub fn beat_seen_at(&self, tick: u64) -> Option<&T> {
+        self.beat_taken_at(tick).or_else(|| self.is_visible(tick).then(|| &self.slot(self.popped).beat))
+    }
+
+    /// True if the sender may send a beat at `tick`, or sent one at `tick`. For observers outside the model,
+    /// which must call this before the next tick at which an end acts.
+    #[must_use]
+    pub fn has_room_at(&self, tick: u64) -> bool {
+        self.pushed_at == tick || self.room_from <= tick
+    }
+
+    /// Returns the field widths of the beats.
+    #[must_use]
+    pub fn shape(&self) -> &T::Shape {
+        &self.shape
+    }
+
     /// Synchronizes the two copies of a link whose ends ran independently since the last synchronization
     /// point. Beats sent into `self`, the sender's copy, are copied to `receiver`, the receiver's copy. Slots
     /// freed in `receiver` become free in `self`. Afterward, `receiver` holds all beats. The simulator of

@@ -52,7 +52,7 @@ pub use digest::{Digest, digest_of};
 pub use net::{
     AnyPool, AnyPort, BlockRange, BlockWithPorts, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In,
     Islands, Kind, Link, LinkSpec, Links, MAX_PER_KIND, Many, Net, Of, Out, Outline, Path, Pool, Port, PortVisitor,
-    Ports, Receives, Sends, State, Unit,
+    Ports, Receives, Sends, State, Unit, pool_of,
 };
 pub use regs::Regs;
 pub use sim::{Blocks, Due, IndependentBlocks, Mode, Simulator, SlotMask};

@@ -8,7 +8,8 @@ use super::MachineConfig;
 use super::units::{Roles, Wires};
 use super::wiring::{Kinds, MachineNet, wire};
 use crate::kernel::{
-    BlockId, Blocks, Clocks, Describe, Due, Edge, Family, FastEdge, Islands, Outline, Simulator, Sleep, State,
+    BlockId, Blocks, Carries, Clocks, Describe, Due, Edge, Family, FastEdge, Islands, Outline, Payload, Pool,
+    Simulator, Sleep, State, pool_of,
 };
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::noc::packet::Request;
@@ -119,6 +120,16 @@ impl Machine {
     pub fn accepted_requests(&self, tick: u64) -> impl Iterator<Item = &Request> {
         let links = &self.net.links().requests;
         self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).beat_taken_at(tick))
+    }
+
+    /// Returns the links of the machine with beats of type `T`, in which the ports of a block have numbers.
+    /// For observers outside the model.
+    #[must_use]
+    pub fn links<T: Payload + 'static>(&self) -> &Pool<T>
+    where
+        Wires: Carries<T>,
+    {
+        pool_of(self.net.links())
     }
 
     /// Returns the number of CTAs that have not yet sent their completion message to the dispatcher. The

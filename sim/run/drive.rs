@@ -19,7 +19,7 @@ use super::loads::{self, LoadCounters};
 use super::observers::Observers;
 use super::steps::Place;
 use super::verify::Shadow;
-use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
+use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Tap, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
 /// Number of core cycles between two checks of whether the machine makes progress. `CYCLES_BETWEEN_POLLS` is
@@ -89,7 +89,7 @@ pub(super) struct Drive<'o> {
     options: &'o RunOptions,
     pub(super) machine: Machine,
     sim: Simulator,
-    pub(super) observers: Observers,
+    pub(super) observers: Observers<'o>,
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
@@ -151,6 +151,14 @@ impl<'o> Drive<'o> {
             team: islands::Team::default(),
             rounds: Vec::new(),
         })
+    }
+
+    /// Adds a tap on the machine to the observers, if one is given.
+    pub(super) fn observe_by(&mut self, tap: Option<&'o mut dyn Tap>) {
+        self.observers.tap = tap;
+        if let Some(tap) = &mut self.observers.tap {
+            tap.begin(&self.machine);
+        }
     }
 
     /// Resumes a run from a checkpoint.

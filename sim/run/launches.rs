@@ -10,13 +10,14 @@ use super::prepare::{Kernel, PreparedLaunch, Task};
 use super::profiled::{AdmittedLines, profile_launches};
 use super::steps::{self, Device, Place};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
-use super::{Progress, RunError, RunOptions, RunReport};
+use super::{Progress, RunError, RunOptions, RunReport, Tap};
 use crate::launch::write_npy;
 
-pub(super) fn run(
+pub(super) fn run<'o>(
     prepared: &PreparedLaunch,
     config: &MachineConfig,
-    options: &RunOptions,
+    options: &'o RunOptions,
+    tap: Option<&'o mut dyn Tap>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
     let path = &prepared.file.path;
@@ -27,7 +28,7 @@ pub(super) fn run(
     let shadow = if options.check { Some(shadow()?) } else { None };
     let mut admitted = profile_launches(prepared, config)?.into_iter();
     let from = saved.as_ref().map(|saved| saved.run.place);
-    let drive = match saved {
+    let mut drive = match saved {
         None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
             // For each launch, there is a list of the lines that may be cached. The lists of finished
@@ -37,6 +38,7 @@ pub(super) fn run(
             Drive::resume(saved, options)?
         }
     };
+    drive.observe_by(tap);
     let mut launches = Launches { prepared, admitted, drive, goes_on: from.is_some(), progress };
     let ran = steps::run(prepared, from, &mut launches);
     let report = launches.drive.finish(ran, |machine, failed| {
@@ -106,19 +108,19 @@ fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<Pat
     Ok(written)
 }
 
-struct Launches<'a> {
+struct Launches<'a, 'o> {
     prepared: &'a PreparedLaunch,
     /// For each launch that has not started, the lines that may be cached in the L1Ds. If the kernels contain
     /// a race, the machine may execute more launches than the profiling run did. In this case, the lines of
     /// the last profiled launch remain in effect.
     admitted: std::vec::IntoIter<AdmittedLines>,
-    drive: Drive<'a>,
+    drive: Drive<'o>,
     /// True if the next launch was already running when the checkpoint was saved.
     goes_on: bool,
     progress: &'a mut dyn FnMut(Progress),
 }
 
-impl Device for Launches<'_> {
+impl Device for Launches<'_, '_> {
     type Stop = StopReason;
 
     fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), StopReason> {
@@ -139,6 +141,7 @@ impl Device for Launches<'_> {
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
+        self.drive.observers.wrote(&self.drive.machine, address, bytes.len());
         match &mut self.drive.observers.shadow {
             Some(shadow) => shadow.wrote(address, bytes),
             None => Ok(()),

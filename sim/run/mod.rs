@@ -40,6 +40,7 @@ mod schemes;
 mod series;
 mod sharing;
 mod steps;
+mod tap;
 mod traces;
 mod untimed;
 mod verify;
@@ -76,6 +77,7 @@ pub use reuse::reuse;
 pub use schemes::{PerUnit, SchemeUnits};
 pub use series::COLUMNS as SERIES_COLUMNS;
 pub use sharing::{AccessSharing, KernelSharing, sharing};
+pub use tap::Tap;
 
 use crate::launch::{LaunchError, LaunchFile};
 use crate::readers::Counts as Structures;
@@ -361,7 +363,22 @@ pub fn run_file(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
     let prepared = prepare::prepare(launch, config)?;
-    launches::run(&prepared, config, options, progress)
+    launches::run(&prepared, config, options, None, progress)
+}
+
+/// Runs a launch file like [`run_file`], with a tap on the machine.
+///
+/// # Errors
+/// Returns the errors of [`run_file`].
+pub fn run_tapped(
+    launch: LaunchFile,
+    config: &MachineConfig,
+    options: &RunOptions,
+    tap: &mut dyn Tap,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunReport, RunError> {
+    let prepared = prepare::prepare(launch, config)?;
+    launches::run(&prepared, config, options, Some(tap), progress)
 }
 
 /// Checks whether a launch file can run on a machine, as far as this is possible without a simulation.

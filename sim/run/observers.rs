@@ -13,11 +13,11 @@ use super::series::{Series, SeriesState};
 use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
-use super::{RunError, RunOptions};
+use super::{RunError, RunOptions, Tap};
 use crate::readers::ChangedBlocks;
 
 /// Observers of a run, as requested by its options.
-pub(super) struct Observers {
+pub(super) struct Observers<'o> {
     /// Golden models, if the option `--check` is given.
     pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
@@ -26,9 +26,11 @@ pub(super) struct Observers {
     changed: ChangedBlocks,
     series: Option<Series>,
     history: Option<History>,
+    /// Observer outside this crate, if there is one.
+    pub(super) tap: Option<&'o mut dyn Tap>,
 }
 
-impl Observers {
+impl Observers<'_> {
     /// Creates the observers that the options request.
     pub(super) fn open(options: &RunOptions, machine: &Machine, shadow: Option<Shadow>) -> Result<Self, RunError> {
         Ok(Self {
@@ -38,6 +40,7 @@ impl Observers {
             changed: ChangedBlocks::none(machine),
             series: options.series.as_ref().map(|series| Series::create(series, machine)).transpose()?,
             history: options.history.then(History::new),
+            tap: None,
         })
     }
 
@@ -64,7 +67,7 @@ impl Observers {
 
     /// True if any observer must be called at every clock edge.
     pub(super) fn look_at_edges(&self) -> bool {
-        self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
+        self.shadow.is_some() || self.wave.is_some() || self.traces.are_on() || self.tap.is_some()
     }
 
     /// True if any observer needs all hardware blocks to be at the same tick. The machine then cannot be
@@ -75,7 +78,7 @@ impl Observers {
 
     /// True if any observer must be called before clock edges.
     pub(super) fn look_before_edges(&self) -> bool {
-        self.series.is_some() || self.history.is_some()
+        self.series.is_some() || self.history.is_some() || self.tap.is_some()
     }
 
     /// Prepares the observers for the start of a kernel.
@@ -100,7 +103,17 @@ impl Observers {
         if let Some(series) = &mut self.series {
             series.reach(cycle, machine)?;
         }
+        if let Some(tap) = &mut self.tap {
+            tap.before(machine, tick);
+        }
         Ok(())
+    }
+
+    /// Must be called after the host has written memory.
+    pub(super) fn wrote(&mut self, machine: &Machine, address: u64, bytes: usize) {
+        if let Some(tap) = &mut self.tap {
+            tap.wrote(machine, address, bytes);
+        }
     }
 
     /// Must be called after a clock edge. The waveform and the event files record what the edge changed, and
@@ -112,6 +125,9 @@ impl Observers {
         self.traces.sample(sim.tick(), &self.changed, machine)?;
         if let Some(wave) = &mut self.wave {
             wave.sample(sim.tick(), &self.changed, machine)?;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.after(machine, sim.tick());
         }
         if let Some(shadow) = &mut self.shadow {
             let known = shadow.reports().len();

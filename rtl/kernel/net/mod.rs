@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use islands::Islands;
 pub use kinds::{BlockRange, BlockWithPorts, Kind, Of, Unit};
 pub use outline::{Bundle, Group, Outline};
-pub use pool::{AnyPool, Carries, Crossing, Links, Pool};
+pub use pool::{AnyPool, Carries, Crossing, Links, Pool, pool_of};
 pub use ports::{AnyPort, Extra, HasPorts, In, Many, Out, PortVisitor, Ports, Receives, Sends};
 
 use super::sim::IndependentBlocks;

@@ -71,6 +71,17 @@ impl<T: Payload> Pool<T> {
         self.0[ports.range()].iter()
     }
 
+    /// Returns the link at an output port, for observers outside the model.
+    #[must_use]
+    pub fn from(&self, port: &Out<T>) -> &Chan<T> {
+        &self.0[port.0 as usize]
+    }
+
+    /// Returns all links at an output port with any number of links, for observers outside the model.
+    pub fn all_from<'a>(&'a self, ports: &'a Many<Out<T>>) -> impl Iterator<Item = &'a Chan<T>> {
+        ports.ids.iter().map(|&id| &self.0[id as usize])
+    }
+
     /// Exchanges messages between the two copies of a link from one island to another. `self` contains the
     /// sender's copy, `receivers` the receiver's copy.
     #[inline(always)]
@@ -165,6 +176,15 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
             self.0.extend(from[receiver].next());
         }
     }
+}
+
+/// Returns the pool of a netlist's links with beats of type `T`, for observers outside the model.
+#[must_use]
+pub fn pool_of<T: Payload + 'static, L: Carries<T>>(links: &L) -> &Pool<T> {
+    let Some(pool) = (links.any(<L as Carries<T>>::POOL) as &dyn Any).downcast_ref() else {
+        unreachable!("the pool has beats of this type")
+    };
+    pool
 }
 
 /// Returns a pool of another island as a pool with beats of type `T`. The pool must carry beats of this type.
