@@ -5,11 +5,13 @@
 //! assertions.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
+use super::hierarchy::texts_of;
 use super::{Block, Mistake, file_of, module_of};
 
 /// Deliberate violations of each property in the checker of a module.
@@ -122,6 +124,16 @@ impl CheckerText {
 /// Returns the file of the checker of the module at a path in `rtl/hdl/`.
 pub(super) fn checker_file(path: &str) -> PathBuf {
     file_of(&format!("{path}_sva"))
+}
+
+/// Returns the texts of the checkers of the given modules, as far as they have one.
+pub(super) fn checkers_of(modules: &[PathBuf]) -> Result<String, Report> {
+    let checker = |file: &PathBuf| {
+        let name = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        file.with_file_name(format!("{name}_sva.sv"))
+    };
+    let files: Vec<_> = modules.iter().map(checker).filter(|file| file.exists()).collect();
+    texts_of(&files)
 }
 
 /// Returns the properties that failed in each copy of a module, from the messages of a verilated program.

@@ -26,7 +26,7 @@ module bench;
   initial begin
     $readmemh("{file}", rows);
     if (^rows[0] === 1'bx) $fatal(1, "{file} cannot be read");
-    #5 clk = 1;
+{contents}    #5 clk = 1;
     #5 clk = 0;
     rst_n = 1;
     for (cycle = 0; cycle < {cycles}; cycle++) begin

@@ -12,10 +12,13 @@
 //! | `traffic_modes` | traffic modes: probabilities of events that change over time               |
 //! | `random`        | pseudorandom numbers from a seed                                           |
 //! | `registers`     | names of registers in a module, derived from the Rust model's description  |
+//! | `hierarchy`     | files of the modules that a module instantiates                            |
+//! | `links`         | ports of a block: ready/valid links of the Rust model as pins              |
 //! | `tool_cache`    | cache of tool outputs                                                      |
 //! | `program`       | build of the verilated program, and the pipe to it                         |
 //! | `assertions`    | contracts of modules as SystemVerilog assertions, and violations of them   |
 //! | `lockstep`      | lockstep run of Rust model and module, and its first difference            |
+//! | `machine`       | lockstep run of a module and a block of a running machine                  |
 //! | `vectors`       | test vectors in a file, with a SystemVerilog testbench                     |
 //! | `waves`         | waveforms of the Rust model and of the module                              |
 //! | `proofs`        | formal proofs of properties, independent of traffic                        |
@@ -74,13 +77,25 @@ macro_rules! assertions {
     };
 }
 
+/// Registers the block of a machine next to which a module can run.
+macro_rules! in_machine {
+    ($watch:expr) => {
+        inventory::submit! {
+            $crate::InMachine { bench: module_path!(), watch: $watch }
+        }
+    };
+}
+
 mod assertions;
 mod cells;
 mod dram;
+mod hierarchy;
 mod index;
 mod l1;
 mod l2;
+mod links;
 mod lockstep;
+mod machine;
 mod paths;
 mod ports;
 mod program;
@@ -102,6 +117,7 @@ use rtl::kernel::{Describe, Edge};
 
 pub use assertions::{Change, Checker, Violation, checkers};
 pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
+pub use machine::{InMachine, MachineRun, Watch};
 pub use paths::{Delay, LongestPath, PathKind, Reach, describe_block};
 pub use ports::Ports;
 pub use program::end_tools;
@@ -188,6 +204,23 @@ pub trait Bench {
         &[]
     }
 
+    /// Returns the names of the numbered scopes that the module builds in a generate loop of the same name,
+    /// with an instance `unit` in each iteration.
+    fn instance_loops(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the memory of the module whose contents the host can change, if there is one.
+    fn memory(&self) -> Option<Memory> {
+        None
+    }
+
+    /// Returns the words that the host writes to the memory before the next cycle. Called before
+    /// [`Bench::cycle`] in each clock cycle.
+    fn pokes(&mut self) -> Vec<Poke> {
+        Vec::new()
+    }
+
     /// Returns the number of register bits that never change. Synthesis removes these bits.
     fn constant_bits(&self) -> u64 {
         0
@@ -198,6 +231,25 @@ pub trait Bench {
     fn other_form(&self) -> &'static [&'static str] {
         &[]
     }
+}
+
+/// Memory of a module whose contents the host can read and write without passing time, like the DRAM of a
+/// machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Hierarchical path of the array of words in the module, such as `memory.words_q`.
+    pub array: &'static str,
+    /// Width of a word in bits.
+    pub width: u32,
+}
+
+/// Word that the host writes to the memory of a module.
+#[derive(Clone, Debug)]
+pub struct Poke {
+    /// Number of the word.
+    pub address: u64,
+    /// New value of the word, least significant byte first.
+    pub bytes: Vec<u8>,
 }
 
 impl Block {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
+use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
@@ -11,14 +12,15 @@ use rtl::kernel::{Edge, Wake};
 
 use waves::atomic_file::Scratch;
 
-use super::assertions::{Change, Violation, failures};
+use super::assertions::{Change, Violation, checkers_of, failures};
+use super::hierarchy::instantiated;
 use super::ports::{Ports, Signal, words};
 use super::program::{Program, Running, Shape, Texts};
 use super::registers::{Register, Values, registers};
-use super::{Bench, Block, Mistake, Random, Size, module_of};
+use super::{Bench, Block, Mistake, Poke, Random, Size, module_of};
 
 /// Number of cycles whose data are sent through the pipe to the simulation program at once.
-const BATCH: u64 = 64;
+pub(super) const BATCH: u64 = 64;
 
 /// SystemVerilog module, ready to run in lockstep with its Rust model. There are also mutated copies of it,
 /// each with one deliberate mistake.
@@ -43,6 +45,13 @@ pub struct Agreement {
     pub outputs: u64,
     /// Number of register bits of the module. All of them are compared in every cycle.
     pub register_bits: u64,
+}
+
+impl AddAssign for Agreement {
+    fn add_assign(&mut self, Self { cycles, outputs, register_bits: _ }: Self) {
+        self.cycles += cycles;
+        self.outputs += outputs;
+    }
 }
 
 /// First difference between the SystemVerilog module and the Rust model in a run.
@@ -120,15 +129,38 @@ impl Lockstep {
         driven: &[Option<(&'static str, &'static str)>],
         (checked, name): (usize, Option<String>),
     ) -> Result<Self, Report> {
+        let mut bench = (block.build)(size, Random::new(seed));
+        Self::around(block, (size, seed), &mut *bench, (texts, driven), (checked, name))
+    }
+
+    /// Builds the simulation program of the original module for a block that `bench` describes, such as one
+    /// of a machine.
+    pub(super) fn of_bench(block: &'static Block, bench: &mut dyn Bench) -> Result<Self, Report> {
+        Self::around(block, (Size::Any, 0), bench, (&[text_of(block)?], &[None]), (1, None))
+    }
+
+    /// Builds the simulation program of copies of a module for a block that `bench` describes.
+    fn around(
+        block: &'static Block,
+        (size, seed): (Size, u64),
+        bench: &mut dyn Bench,
+        (texts, driven): (&[String], &[Option<(&'static str, &'static str)>]),
+        (checked, name): (usize, Option<String>),
+    ) -> Result<Self, Report> {
         let module = module_of(&block.path());
         let modules: Vec<_> = (0..texts.len()).map(|k| format!("{module}_{k}")).collect();
         let renamed =
             |(text, name): (&String, &String)| text.replace(&format!("module {module} "), &format!("module {name} "));
         let texts: Vec<_> = texts.iter().zip(&modules).map(renamed).collect();
-        let checker = block.checker()?.map(|checker| checker.bound_to(&modules[..checked])).unwrap_or_default();
+        let mut checker = block.checker()?.map(|checker| checker.bound_to(&modules[..checked])).unwrap_or_default();
+        let instantiated = instantiated(&texts)?;
+        // A mistake in a module can violate the contract of a module that it instantiates, and that would end
+        // the simulation.
+        if let [_] = texts[..] {
+            checker += &checkers_of(&instantiated)?;
+        }
 
-        let mut bench = (block.build)(size, Random::new(seed));
-        let registers = registers(block.component(), &*bench);
+        let registers = registers(block.component(), bench);
         let mut ports = Ports::default();
         bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
         let shape = Shape {
@@ -137,10 +169,10 @@ impl Lockstep {
             inputs: &ports.inputs,
             registers: &registers,
             outputs: &ports.outputs,
+            memory: bench.memory(),
             driven,
         };
-        let library = block.file().with_file_name("");
-        let texts = Texts { modules: &texts, checker: &checker, library: &library };
+        let texts = Texts { modules: &texts, checker: &checker, instantiated: &instantiated };
         let program = Program::new(&shape, &texts, name.as_deref())?;
         let count = registers.len();
         let row = registers.into_iter().map(|Register { signal, .. }| signal).chain(ports.outputs).collect();
@@ -153,43 +185,55 @@ impl Lockstep {
     /// # Errors
     /// Returns an error if the simulation program ends early.
     pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreement, Difference>, Report> {
-        let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
-        let mut agreed = Agreement { cycles: 0, outputs: 0, register_bits };
+        let mut agreed = Agreement { register_bits: self.register_bits(), ..Agreement::default() };
         let mut differs = None;
         self.batches(self.program.start(module)?, cycles, |batch, got| {
-            differs = batch.position_of_difference(got).map(|at| self.difference(batch, got, at));
-            agreed.cycles += batch.cycles;
-            agreed.outputs += batch.outputs;
+            differs = self.compare(batch, got);
+            agreed += batch.agreement();
             Ok(differs.is_none())
         })?;
         Ok(differs.map_or(Ok(agreed), Err))
+    }
+
+    /// Starts the original module, to be compared batch by batch.
+    pub(super) fn start(&self) -> Result<Session, Report> {
+        Ok(Session { program: self.program.start(0)?, waiting: None })
+    }
+
+    /// Returns the number of register bits of the module.
+    pub(super) fn register_bits(&self) -> u64 {
+        self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum()
+    }
+
+    /// Returns the first difference between a batch and the output rows of the module.
+    pub(super) fn compare(&self, batch: &Batch, got: &[u32]) -> Option<Difference> {
+        batch.position_of_difference(got).map(|at| self.difference(batch, got, at))
     }
 
     /// Runs the Rust model and the module in batches of cycles. Passes each batch, with the module's output
     /// rows, to `show`. Stops when `show` returns false.
     fn batches(
         &self,
-        mut program: Running,
+        program: Running,
         cycles: u64,
         mut show: impl FnMut(&Batch, &[u32]) -> Result<bool, Report>,
     ) -> Result<(), Report> {
         let mut bench = (self.block.build)(self.size, Random::new(self.seed));
-        let mut before: Option<Batch> = None;
+        let mut session = Session { program, waiting: None };
         let mut first = 0;
         loop {
             // While the simulation program processes one batch, the Rust model computes the next batch.
             let batch = Batch::draw(&mut *bench, first, (cycles - first).min(BATCH));
-            if let Some(before) = before
-                && !show(&before, &program.receive(before.cycles as usize)?)?
+            first += batch.cycles;
+            let is_last = batch.cycles == 0;
+            if let Some((before, got)) = session.exchange(Some(batch).filter(|_| !is_last))?
+                && !show(&before, &got)?
             {
                 return Ok(());
             }
-            if batch.cycles == 0 {
+            if is_last {
                 return Ok(());
             }
-            program.send(&batch.driven)?;
-            first += batch.cycles;
-            before = Some(batch);
         }
     }
 
@@ -255,6 +299,32 @@ impl Lockstep {
     }
 }
 
+/// Running module that is compared batch by batch.
+pub(super) struct Session {
+    program: Running,
+    /// Batch that the module is processing.
+    waiting: Option<Batch>,
+}
+
+impl Session {
+    /// Returns the batch that was sent before, with the output rows of the module, and sends the next batch.
+    pub fn exchange(&mut self, next: Option<Batch>) -> Result<Option<(Batch, Vec<u32>)>, Report> {
+        let Self { program, waiting } = self;
+        let before = match waiting.take() {
+            Some(batch) => {
+                let got = program.receive(batch.cycles as usize)?;
+                Some((batch, got))
+            }
+            None => None,
+        };
+        if let Some(next) = next {
+            next.send_to(program)?;
+            *waiting = Some(next);
+        }
+        Ok(before)
+    }
+}
+
 /// Values of one cycle: inputs, expected values, a mask of the bits to compare, and the module's values.
 pub(super) struct Rows<'a> {
     pub driven: &'a [u32],
@@ -272,19 +342,50 @@ pub(super) struct Batch {
     pub driven: Vec<u32>,
     pub expected: Vec<u32>,
     pub looked_at: Vec<u32>,
+    /// Words that the host writes to the memory of the module, each with the number of the cycle in this
+    /// batch before which it writes.
+    pub pokes: Vec<(usize, Vec<Poke>)>,
 }
 
 impl Batch {
     pub fn draw(bench: &mut dyn Bench, first: u64, cycles: u64) -> Self {
-        let (mut ports, mut wake) = (Ports::later(), Wake::new(&[1]));
+        let (mut ports, mut wake, mut pokes) = (Ports::later(), Wake::new(&[1]), Vec::new());
         for cycle in first + 1..=first + cycles {
             let at = &Edge::new(cycle, cycle, &mut wake);
+            let words = bench.pokes();
+            if !words.is_empty() {
+                pokes.push(((cycle - first - 1) as usize, words));
+            }
             bench.describe(&mut Values { row: &mut ports.expected, other_form: bench.other_form() });
             ports.looked_at.resize(ports.expected.len(), u32::MAX);
             bench.cycle(at, &mut ports);
         }
+        Self::of(ports, (first, cycles), pokes)
+    }
+
+    /// Creates a batch of `cycles` cycles from `first` on, from the values in these cycles.
+    pub fn of(ports: Ports, (first, cycles): (u64, u64), pokes: Vec<(usize, Vec<Poke>)>) -> Self {
         let Ports { looked, driven, expected, looked_at, .. } = ports;
-        Self { first, cycles, outputs: looked, driven, expected, looked_at }
+        Self { first, cycles, outputs: looked, driven, expected, looked_at, pokes }
+    }
+
+    /// Returns the number of values that are compared in this batch.
+    pub fn agreement(&self) -> Agreement {
+        Agreement { cycles: self.cycles, outputs: self.outputs, register_bits: 0 }
+    }
+
+    /// Sends the inputs to a simulation program, and what the host writes between them.
+    fn send_to(&self, program: &mut Running) -> Result<(), Report> {
+        let width = self.driven.len() / self.cycles as usize;
+        let mut sent = 0;
+        for (before, words) in &self.pokes {
+            if sent < before * width {
+                program.send(&self.driven[sent..before * width])?;
+                sent = before * width;
+            }
+            program.poke(words)?;
+        }
+        if sent < self.driven.len() { program.send(&self.driven[sent..]) } else { Ok(()) }
     }
 
     fn position_of_difference(&self, got: &[u32]) -> Option<usize> {

@@ -1,5 +1,6 @@
 // Simulation program: reads rows of inputs, and writes one row of outputs for each. The input consists of
-// blocks up to its end. Each block is a number of rows, followed by that many rows.
+// blocks up to its end. Each block is a number of rows, followed by that many rows. If the highest bit of the
+// number is set, the rows are words for the module's memory instead, each with its 64-bit address first.
 #include "Vtop.h"
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,20 @@ int main(int argc, char** argv) {
     uint32_t rows;
     std::vector<char> from, to;
     while (fread(&rows, sizeof rows, 1, stdin) == 1) {
+        if (rows >> 31) {
+            constexpr size_t word = sizeof(top.poke_data);
+            from.resize(8 + word);
+            for (rows &= 0x7fffffff; rows > 0; rows--) {
+                if (fread(from.data(), from.size(), 1, stdin) != 1) return 1;
+                memcpy(&top.poke_address, &from[0], 8);
+                memcpy(&top.poke_data, &from[8], word);
+                top.poke_clk = 1;
+                top.eval();
+                top.poke_clk = 0;
+                top.eval();
+            }
+            continue;
+        }
         from.resize(rows * in);
         to.resize(rows * out);
         if (fread(from.data(), in, rows, stdin) != rows) return 1;

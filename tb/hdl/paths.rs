@@ -151,7 +151,7 @@ impl Block {
             format!("tee -q -o out.txt abc -liberty cells.lib -script {FOR_DELAY}"),
         ];
         let parameters = (self.build)(size, Random::new(1)).parameters();
-        let script = script(&self.file(), &module_of(&self.path()), &parameters, map);
+        let script = script(&self.file(), &module_of(&self.path()), &parameters, map)?;
         let told = written(&script, library)?;
         delay_in(&told).ok_or_else(|| miette!("{}: ABC printed no delay:\n{told}", self.path()))
     }
@@ -164,7 +164,7 @@ impl Block {
         let commands = map.chain(["opt_clean -purge", "write_json out.txt"].map(str::to_owned));
         let parameters = (self.build)(size, Random::new(1)).parameters();
         let module = module_of(&self.path());
-        let script = script(&self.file(), &module, &parameters, commands);
+        let script = script(&self.file(), &module, &parameters, commands)?;
         let text = find_written(self.kept_name(size, made).as_deref(), &self.file(), &script, "")?;
         Netlist::new(&text, &module).wrap_err_with(|| self.path())
     }
@@ -426,7 +426,7 @@ mod tests {
             let map =
                 ["dfflegalize -cell $_DFF_P_ x", "opt_merge", &abc, "opt_clean -purge", "tee -o out.txt ltp -noff"];
             let commands = map.map(str::to_owned);
-            let told = written(&script(&block.file(), &module_of(path), &parameters, commands), "").unwrap();
+            let told = written(&script(&block.file(), &module_of(path), &parameters, commands).unwrap(), "").unwrap();
             let (_, length) = told.split_once("(length=").unwrap_or_else(|| panic!("{path}: {told}"));
             let levels: u32 = length.split(')').next().unwrap().parse().unwrap();
             assert_eq!(longest.values().map(|path| path.levels).max(), Some(levels), "{path}: {longest:?}");

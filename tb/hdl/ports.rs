@@ -32,12 +32,12 @@ impl Ports {
     }
 
     /// Drives an input that is up to 64 bits wide.
-    pub fn input(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
+    pub fn input(&mut self, name: &str, width: u32, value: impl Into<u64>) {
         self.wide_input(name, width, &value.into().to_le_bytes());
     }
 
     /// Drives an input of any width. The least significant byte of the value comes first.
-    pub fn wide_input(&mut self, name: &'static str, width: u32, bytes: &[u8]) {
+    pub fn wide_input(&mut self, name: &str, width: u32, bytes: &[u8]) {
         if !self.is_known {
             self.inputs.push(Signal { name: name.to_owned(), width });
         }
@@ -45,20 +45,20 @@ impl Ports {
     }
 
     /// Sets the value expected at an output that is up to 64 bits wide.
-    pub fn output(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
+    pub fn output(&mut self, name: &str, width: u32, value: impl Into<u64>) {
         self.output_if(name, width, Some(value));
     }
 
     /// Sets the value expected at an output that is up to 64 bits wide. If `value` is `None`, the output is
     /// not compared in this cycle.
-    pub fn output_if(&mut self, name: &'static str, width: u32, value: Option<impl Into<u64>>) {
+    pub fn output_if(&mut self, name: &str, width: u32, value: Option<impl Into<u64>>) {
         let bytes = value.map(|value| value.into().to_le_bytes());
         self.wide_output(name, width, bytes.as_ref().map(|bytes| &bytes[..]));
     }
 
     /// Sets the value expected at an output of any width, with the least significant byte first. If `bytes`
     /// is `None`, the output is not compared in this cycle.
-    pub fn wide_output(&mut self, name: &'static str, width: u32, bytes: Option<&[u8]>) {
+    pub fn wide_output(&mut self, name: &str, width: u32, bytes: Option<&[u8]>) {
         if !self.is_known {
             self.outputs.push(Signal { name: name.to_owned(), width });
         }
@@ -85,6 +85,16 @@ pub(super) const CLOCK: [&str; 2] = [".clk_i(clk)", ".rst_ni(rst_n)"];
 /// a new word.
 pub(super) fn words(width: u32) -> usize {
     width.div_ceil(u32::BITS) as usize
+}
+
+/// Writes the low `width` bits of a value into a byte string, from bit number `at` on. The byte string grows
+/// as needed.
+pub(super) fn append_bits(bytes: &mut Vec<u8>, at: u32, value: u64, width: u32) {
+    bytes.resize(bytes.len().max((at + width).div_ceil(8) as usize), 0);
+    for bit in 0..width {
+        let to = (at + bit) as usize;
+        bytes[to / 8] |= ((value >> bit & 1) as u8) << (to % 8);
+    }
 }
 
 /// Appends the value of a signal to a row of 32-bit words.

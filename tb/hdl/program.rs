@@ -14,17 +14,29 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use rustix::process::{self, Pid, kill_process};
 use waves::atomic_file::Scratch;
 
-use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
+use super::hierarchy::texts_of;
+use super::ports::{CLOCK, Signal, input_pin, output_pin, push, words};
 use super::registers::Register;
-use super::tool_cache::{find_cached, texts};
+use super::tool_cache::find_cached;
+use super::{Memory, Poke};
 
 /// C++ main program that calls the modules, which Verilator has translated to C++.
 const MAIN: &str = include_str!("main.cpp");
 
 /// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values. Assertions
-/// are checked.
-const TO_CPP: [&str; 9] =
-    ["--cc", "--assert", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
+/// are checked. A memory has two drivers: its module and the host.
+const TO_CPP: [&str; 10] = [
+    "--cc",
+    "--assert",
+    "-O3",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wno-MULTIDRIVEN",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+];
 
 /// Modules of a simulation program, with the parameters and signals that they have in common. One module is
 /// the original. All others are copies of it, each with one deliberate mistake.
@@ -34,6 +46,8 @@ pub(super) struct Shape<'a> {
     pub inputs: &'a [Signal],
     pub registers: &'a [Register],
     pub outputs: &'a [Signal],
+    /// Memory of the module that the host can write, if there is one.
+    pub memory: Option<Memory>,
     /// For each module, an input that gets another value than that in a row, if there is one.
     pub driven: &'a [Option<(&'static str, &'static str)>],
 }
@@ -44,8 +58,8 @@ pub(super) struct Texts<'a> {
     pub modules: &'a [String],
     /// Text of the checker with its `bind` statements; empty without a checker.
     pub checker: &'a str,
-    /// Folder with the modules that these instantiate.
-    pub library: &'a Path,
+    /// Files of the modules that these instantiate.
+    pub instantiated: &'a [PathBuf],
 }
 
 /// Number of failed assertions after which a simulation program ends, if it shall continue after a failure.
@@ -56,6 +70,8 @@ pub(super) struct Program {
     file: PathBuf,
     words_in: usize,
     words_out: usize,
+    /// Width of a word of the module's memory; 0 if the host cannot write it.
+    memory_width: u32,
     /// Temporary folder that holds the program; `None` if the program is in the cache.
     _folder: Option<Scratch>,
 }
@@ -85,7 +101,8 @@ impl Program {
         let inputs = shape.inputs.iter().map(|signal| words(signal.width)).sum();
         let registers = shape.registers.iter().map(|register| words(register.signal.width)).sum::<usize>();
         let outputs = shape.outputs.iter().map(|signal| words(signal.width)).sum::<usize>();
-        Ok(Self { file, words_in: inputs, words_out: registers + outputs, _folder: folder })
+        let memory_width = shape.memory.map_or(0, |memory| memory.width);
+        Ok(Self { file, words_in: inputs, words_out: registers + outputs, memory_width, _folder: folder })
     }
 
     /// Starts the simulation program for one of its SystemVerilog modules, which is selected by its index.
@@ -105,7 +122,8 @@ impl Program {
 
     fn running(&self, command: &mut Command) -> Result<Running, Report> {
         let child = command.spawn().into_diagnostic().wrap_err("the verilated program does not start")?;
-        Ok(Running { child, words_in: self.words_in, words_out: self.words_out })
+        let Self { words_in, words_out, memory_width, .. } = *self;
+        Ok(Running { child, words_in, words_out, memory_width })
     }
 }
 
@@ -121,8 +139,8 @@ impl Source<'_> {
     /// Returns all inputs that determine the built program, for use as its cache key.
     fn all(&self) -> Result<Vec<String>, Report> {
         let made = [&TO_CPP.join(" "), self.effort, &version()?].map(str::to_owned);
-        let Texts { modules, checker, library } = self.texts;
-        let of = [self.main.clone(), self.top.clone(), (*checker).to_owned(), texts(library)?];
+        let Texts { modules, checker, instantiated } = self.texts;
+        let of = [self.main.clone(), self.top.clone(), (*checker).to_owned(), texts_of(instantiated)?];
         Ok(modules.iter().cloned().chain(of).chain(made).collect())
     }
 
@@ -130,7 +148,7 @@ impl Source<'_> {
     fn make(&self, program: &Path) -> Result<(), Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
-        let Texts { modules: texts, checker, library } = self.texts;
+        let Texts { modules: texts, checker, instantiated } = self.texts;
         let modules: Vec<_> = (0..texts.len()).map(|k| format!("module{k}.sv")).collect();
         modules.iter().zip(*texts).try_for_each(|(name, text)| write(name, text))?;
         write("checker.sv", checker)?;
@@ -141,8 +159,7 @@ impl Source<'_> {
         verilator
             .args(["--top-module", "top", "--Mdir", ".", "top.sv", "checker.sv"])
             .args(&modules)
-            .arg("-y")
-            .arg(library);
+            .args(*instantiated);
         run_tool(verilator.current_dir(folder.path()))?;
         let mut all = String::new();
         let mut sources: Vec<_> =
@@ -163,13 +180,28 @@ pub(super) struct Running {
     child: Child,
     words_in: usize,
     words_out: usize,
+    memory_width: u32,
 }
 
 impl Running {
     /// Sends rows of inputs to the program. [`Running::receive`] returns the resulting outputs later.
     pub fn send(&mut self, rows: &[u32]) -> Result<(), Report> {
         let count = rows.len() / self.words_in;
-        let words = [count as u32].into_iter().chain(rows.iter().copied());
+        self.write(count as u32, rows)
+    }
+
+    /// Writes words to the memory of the module, before the rows that are sent later.
+    pub fn poke(&mut self, pokes: &[Poke]) -> Result<(), Report> {
+        let mut words = Vec::new();
+        for Poke { address, bytes } in pokes {
+            push(&mut words, u64::BITS, &address.to_le_bytes());
+            push(&mut words, self.memory_width, bytes);
+        }
+        self.write(1 << 31 | pokes.len() as u32, &words)
+    }
+
+    fn write(&mut self, head: u32, words: &[u32]) -> Result<(), Report> {
+        let words = [head].into_iter().chain(words.iter().copied());
         let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         let Some(to) = &mut self.child.stdin else { unreachable!("its input is a pipe") };
         to.write_all(&bytes).and_then(|()| to.flush()).map_err(|_| self.ended())
@@ -206,14 +238,20 @@ impl Drop for Running {
 
 /// Returns the source text of the top module, which splits wide words into ports and reads registers by name.
 fn top(shape: &Shape<'_>) -> String {
-    let Shape { modules, parameters, inputs, registers, outputs, driven } = shape;
+    let Shape { modules, parameters, inputs, registers, outputs, memory, driven } = shape;
     let widths = inputs.iter().map(|signal| signal.width);
     let row_in = widths.map(words).sum::<usize>() * 32;
     let widths =
         registers.iter().map(|register| register.signal.width).chain(outputs.iter().map(|signal| signal.width));
     let row_out = widths.map(words).sum::<usize>() * 32;
     let outs: String = (0..modules.len()).map(|k| format!(", output logic [{}:0] out{k}", row_out - 1)).collect();
-    let mut text = format!("module top(input logic clk, rst_n, input logic [{}:0] in{outs});\n", row_in - 1);
+    let poke = memory.map_or(u32::BITS, |memory| memory.width);
+    let mut text = format!(
+        "module top(input logic clk, rst_n, input logic [{}:0] in{outs},\n  \
+         input logic poke_clk, input logic [63:0] poke_address, input logic [{}:0] poke_data);\n",
+        row_in - 1,
+        poke - 1
+    );
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!(".{name}({value})")).collect();
     for (k, module) in modules.iter().enumerate() {
         let mut pins = if registers.is_empty() { Vec::new() } else { CLOCK.map(str::to_owned).to_vec() };
@@ -240,6 +278,9 @@ fn top(shape: &Shape<'_>) -> String {
             at += bits;
         }
         let _ = writeln!(text, "  {module} #({}) dut{k}({});", parameters.join(", "), pins.join(", "));
+        if let Some(Memory { array, .. }) = memory {
+            let _ = writeln!(text, "  always @(posedge poke_clk) dut{k}.{array}[poke_address] <= poke_data;");
+        }
     }
     text + "endmodule\n"
 }

@@ -14,6 +14,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::atomic_file::Scratch;
 
 use super::assertions::CheckerText;
+use super::hierarchy::instantiated;
 use super::lockstep::with_mistake;
 use super::program::{run_tool, yosys};
 use super::{Mistake, file_of, hdl_folder, module_of};
@@ -158,15 +159,16 @@ impl Proof {
         let top = self.top();
         let sizes = size.split_whitespace().filter_map(|one| one.split_once('='));
         let sizes = sizes.map(|(name, value)| format!("chparam -set {name} {value} {top}"));
-        let commands =
-            ["read_verilog -formal -sv proof.sv module.sv checker.sv".to_owned()].into_iter().chain(sizes).chain([
-                format!("hierarchy -check -libdir {} -top {top}", module.with_file_name("").display()),
-                "proc; flatten; opt_clean; memory_map; setundef -init -zero; opt -fast".to_owned(),
-                "async2sync; dffunmap; opt_clean; write_rtlil design.il".to_owned(),
-                "formalff -clk2ff; setundef -anyseq -undriven; simplemap; techmap; abc -g AND -fast; opt_clean"
-                    .to_owned(),
-                "write_aiger -L -zinit -map inputs.aim proof.aig".to_owned(),
-            ]);
+        let others: String =
+            instantiated(&[read(&module)?])?.iter().map(|file| format!(" {}", file.display())).collect();
+        let read = format!("read_verilog -formal -sv proof.sv module.sv checker.sv{others}");
+        let commands = [read].into_iter().chain(sizes).chain([
+            format!("hierarchy -check -top {top}"),
+            "proc; flatten; opt_clean; memory_map; setundef -init -zero; opt -fast".to_owned(),
+            "async2sync; dffunmap; opt_clean; write_rtlil design.il".to_owned(),
+            "formalff -clk2ff; setundef -anyseq -undriven; simplemap; techmap; abc -g AND -fast; opt_clean".to_owned(),
+            "write_aiger -L -zinit -map inputs.aim proof.aig".to_owned(),
+        ]);
         yosys(folder, &commands.collect::<Vec<_>>().join("\n")).map(drop)
     }
 }

@@ -11,6 +11,7 @@
 //! | second field `slot` of five with this name in the scope `entry[3]`               | `slot_q[3*5+1]` |
 //! | field `count` of the component `fifo`                                            | `fifo.count_q`, in an instance of that name; the component with the module's own name is the module |
 //! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory entry |
+//! | field `open` of the numbered scope `bank[3]`, if the bench lists it as a loop of instances | `bank[3].unit.open_q`: instance `unit` in the generate loop `bank` |
 //! | memory `tags` with 8 entries per row, field `status` of entry 2 of row 3         | bits of the word `tags_q[3]`: entry 0 lowest, the first field of an entry highest |
 
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub(super) struct Register {
 
 /// Returns every register that a testbench compares between the Rust model and the SystemVerilog module.
 pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
-    let mut names = Names { module, ..Names::default() };
+    let mut names = Names { module, loops: bench.instance_loops(), ..Names::default() };
     bench.describe(&mut names);
     names.found.retain(|field| !bench.other_form().contains(&field.name));
     names.found.iter_mut().for_each(|field| field.is_packed &= bench.packed().contains(&field.numbered));
@@ -135,6 +136,8 @@ struct Found {
 #[derive(Default)]
 struct Names {
     module: &'static str,
+    /// Numbered scopes whose entries are instances of a module.
+    loops: &'static [&'static str],
     scopes: Vec<(&'static str, Option<u32>)>,
     found: Vec<Found>,
 }
@@ -149,14 +152,21 @@ impl Names {
     }
 
     fn instance(&self) -> String {
-        let instances = self.scopes.iter().filter(|(name, index)| index.is_none() && *name != self.module);
-        instances.map(|(name, _)| format!("{name}.")).collect()
+        // Only the outermost component can be the module itself; a part of it may have the same name.
+        let own = self.scopes.first().filter(|(name, index)| index.is_none() && *name == self.module);
+        let inner = self.scopes.iter().skip(usize::from(own.is_some()));
+        let instance = |&(name, index): &(&str, Option<u32>)| match index {
+            None => Some(format!("{name}.")),
+            Some(index) => self.loops.contains(&name).then(|| format!("{name}[{index}].unit.")),
+        };
+        inner.filter_map(instance).collect()
     }
 }
 
 impl Fields for Names {
     fn field(&mut self, field: Field) {
-        let numbered = self.scopes.iter().rev().find(|(_, index)| index.is_some());
+        let is_entry = |(name, index): &&(&str, Option<u32>)| index.is_some() && !self.loops.contains(name);
+        let numbered = self.scopes.iter().rev().find(is_entry);
         let &(numbered, index) = numbered.unwrap_or(&("", None));
         let (scope, instance, is_packed) = (self.scope(), self.instance(), index.is_some());
         let Field { name, width, .. } = field;

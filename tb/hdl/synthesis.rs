@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use area::{Kind, Memory, Node, Technology};
@@ -16,9 +16,10 @@ use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
 use waves::atomic_file::Scratch;
 
+use super::hierarchy::{files, is_macro, texts_of};
 use super::ports::{input_pin, output_pin};
 use super::program::{run_tool, yosys};
-use super::tool_cache::{find_cached, texts};
+use super::tool_cache::find_cached;
 use super::{Bench, Block, Random, Size, module_of};
 
 /// Text that marks the end of a list in the output of Yosys.
@@ -133,7 +134,7 @@ impl Block {
                 format!("tee -q -a out.txt log {END}"),
             ]
         });
-        let script = script(&self.file(), &module, &parameters, wires.into_iter().chain(cones));
+        let script = script(&self.file(), &module, &parameters, wires.into_iter().chain(cones))?;
         let text = written(&script, "")?;
         let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
@@ -157,7 +158,7 @@ pub(super) fn cells(
         "opt_clean -purge",
         "tee -q -o out.txt stat",
     ];
-    let script = script(file, module, parameters, commands.map(str::to_owned));
+    let script = script(file, module, parameters, commands.map(str::to_owned))?;
     let text = find_written(name, file, &script, &technology.liberty())?;
     let cell = |line: &str| {
         let (name, count) = line.trim().split_once(' ')?;
@@ -167,22 +168,33 @@ pub(super) fn cells(
     Ok(text.lines().filter_map(cell).collect())
 }
 
+/// Returns the commands with which Yosys reads a module and those that it instantiates.
+///
+/// # Errors
+/// Returns an error if a file cannot be read.
+pub(super) fn read_commands(file: &Path, module: &str, parameters: &[(&str, String)]) -> Result<String, Report> {
+    let set: String = parameters.iter().map(|(name, value)| format!(" -chparam {name} {value}")).collect();
+    let read = |file: &PathBuf| {
+        let as_black_box = if is_macro(file) { "-lib " } else { "" };
+        format!("read_verilog -sv {as_black_box}{}\n", file.display())
+    };
+    let all: String = files(file)?.iter().map(read).collect();
+    Ok(format!("{all}hierarchy -check -top {module}{set}\n"))
+}
+
 /// Returns a Yosys script that reads a module, maps it to gates, and then runs further commands.
+///
+/// # Errors
+/// Returns an error if a file cannot be read.
 pub(super) fn script(
     file: &Path,
     module: &str,
     parameters: &[(&str, String)],
     commands: impl IntoIterator<Item = String>,
-) -> String {
-    let set: String = parameters.iter().map(|(name, value)| format!(" -chparam {name} {value}")).collect();
-    let read = [
-        format!("read_verilog -sv {}", file.display()),
-        format!("hierarchy -check -libdir {} -top {module}{set}", file.with_file_name("").display()),
-        "proc".to_owned(),
-        "techmap -map resets.v".to_owned(),
-        "synth -flatten -noabc".to_owned(),
-    ];
-    read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
+) -> Result<String, Report> {
+    let map = ["proc", "techmap -map resets.v", "synth -flatten -noabc"].map(str::to_owned);
+    let rest = map.into_iter().chain(commands).collect::<Vec<_>>().join("\n");
+    Ok(read_commands(file, module, parameters)? + &rest)
 }
 
 /// Returns what [`written`] returns for a script that reads a module's file. If `name` is given, runs the
@@ -190,7 +202,7 @@ pub(super) fn script(
 pub(super) fn find_written(name: Option<&str>, file: &Path, script: &str, liberty: &str) -> Result<String, Report> {
     let Some(name) = name else { return written(script, liberty) };
     let version = run_tool(Command::new("yosys").arg("-V"))?;
-    let from = [script, RESETS, liberty, &version, &texts(&file.with_file_name(""))?];
+    let from = [script, RESETS, liberty, &version, &texts_of(&files(file)?)?];
     let kept = find_cached(name, &from, |to| fs::write(to, written(script, liberty)?).into_diagnostic())?;
     fs::read_to_string(kept).into_diagnostic()
 }

@@ -42,16 +42,6 @@ pub(super) fn find_cached(
     Ok(file)
 }
 
-/// Returns the concatenated texts of all SystemVerilog modules in a folder, sorted by file name. A tool may
-/// read any of them, so all are part of the cache key.
-pub(super) fn texts(folder: &Path) -> Result<String, Report> {
-    let mut files: Vec<_> = fs::read_dir(folder).into_diagnostic()?.flatten().map(|file| file.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "sv"));
-    files.sort();
-    let text = |file: &PathBuf| Ok(format!("{}\n{}", file.display(), fs::read_to_string(file).into_diagnostic()?));
-    files.iter().map(text).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

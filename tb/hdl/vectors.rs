@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::lockstep::Batch;
 use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
-use super::{Block, Ports, Random, Size, module_of};
+use super::{Block, Memory, Poke, Ports, Random, Size, module_of};
 use rtl::kernel::{Edge, Wake};
 
 /// SystemVerilog testbench and its test vectors, to be written to the same folder.
@@ -34,10 +34,18 @@ impl Block {
         let (inputs, outputs) = (sum(&ports.inputs), sum(&ports.outputs));
 
         let mut bench = (self.build)(size, Random::new(seed));
-        let mut rows = String::new();
+        let (mut rows, mut contents) = (String::new(), String::new());
+        let memory = bench.memory();
         let mut is_clocked = false;
         for cycle in 0..cycles {
             let batch = Batch::draw(&mut *bench, cycle, 1);
+            for Poke { address, bytes } in batch.pokes.iter().flat_map(|(_, pokes)| pokes) {
+                // A plain bench has no host: it can only initialize the memory.
+                assert_eq!(cycle, 0, "{}: the host writes after the first cycle", self.path());
+                let Some(Memory { array, width }) = memory else { unreachable!("a host needs a memory to write") };
+                let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
+                let _ = writeln!(contents, "    dut.{array}[{address}] = {width}'h{digits};");
+            }
             // The registers, which precede the outputs in a row, are omitted, because other simulators cannot
             // read registers by name.
             let registers = batch.expected.len() - outputs;
@@ -70,6 +78,7 @@ impl Block {
             ("parameters", parameters.join(", ")),
             ("pins", pins.join(",\n      ")),
             ("checks", checks.trim_end().to_owned()),
+            ("contents", contents),
         ];
         let fill = |text: String, (field, value): &(&str, String)| text.replace(&format!("{{{field}}}"), value);
         Vectors { bench: (format!("{name}_bench.sv"), fields.iter().fold(BENCH.to_owned(), fill)), rows: (file, rows) }

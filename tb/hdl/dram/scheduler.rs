@@ -26,6 +26,7 @@ use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
+use crate::ports::append_bits;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
@@ -149,13 +150,7 @@ impl Unit {
 /// Concatenates values of `width` bits each into a byte string. The first value is in the lowest bits.
 fn pack(values: impl Iterator<Item = u64>, width: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for (place, value) in values.enumerate() {
-        for bit in 0..width as usize {
-            let at = place * width as usize + bit;
-            bytes.resize(bytes.len().max(at / 8 + 1), 0);
-            bytes[at / 8] |= ((value >> bit & 1) as u8) << (at % 8);
-        }
-    }
+    (0..).zip(values).for_each(|(place, value): (u32, u64)| append_bits(&mut bytes, place * width, value, width));
     bytes
 }
 
