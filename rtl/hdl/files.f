@@ -1,4 +1,5 @@
 cells/ws_cells_atomic.sv
+cells/ws_cells_register_file.sv
 cells/ws_cells_streaming.sv
 dram/ws_dram_bank.sv
 dram/ws_dram_refresh.sv
@@ -15,6 +16,7 @@ l1/ws_l1_miss_queue.sv
 l1/ws_l1_mshr.sv
 l1/ws_l1_tags.sv
 l2/ws_l2_atomic_buffer.sv
+l2/ws_l2_bank.sv
 l2/ws_l2_frc.sv
 sm/ws_sm_scoreboard.sv
 sm/ws_sm_simt_stack.sv
