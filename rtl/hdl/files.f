@@ -1,5 +1,6 @@
 cells/ws_cells_atomic.sv
 cells/ws_cells_ram.sv
+cells/ws_cells_register_file.sv
 cells/ws_cells_sram.sv
 cells/ws_cells_streaming.sv
 dram/ws_dram_bank.sv
@@ -20,6 +21,7 @@ l1/ws_l1_mshr.sv
 l1/ws_l1_pending.sv
 l1/ws_l1_tags.sv
 l2/ws_l2_atomic_buffer.sv
+l2/ws_l2_bank.sv
 l2/ws_l2_frc.sv
 sm/ws_sm_scoreboard.sv
 sm/ws_sm_simt_stack.sv

@@ -221,6 +221,12 @@ pub trait Bench {
         Vec::new()
     }
 
+    /// Returns the memories that the module stores in an instance of `ws_cells_register_file`, by the path of
+    /// the instance.
+    fn register_files(&self) -> &'static [(&'static str, WordOf)] {
+        &[]
+    }
+
     /// Returns the number of register bits that never change. Synthesis removes these bits.
     fn constant_bits(&self) -> u64 {
         0
@@ -250,6 +256,15 @@ pub struct Poke {
     pub address: u64,
     /// New value of the word, least significant byte first.
     pub bytes: Vec<u8>,
+}
+
+/// What a word of a memory stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordOf {
+    /// A row of the memory, with all its entries.
+    Row,
+    /// An entry of the memory. The words of the entries of a row follow each other.
+    Entry,
 }
 
 impl Block {

@@ -13,13 +13,15 @@
 //! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory entry |
 //! | field `open` of the numbered scope `bank[3]`, if the bench lists it as a loop of instances | `bank[3].unit.open_q`: instance `unit` in the generate loop `bank` |
 //! | memory `tags` with 8 entries per row, field `status` of entry 2 of row 3         | bits of the word `tags_q[3]`: entry 0 lowest, the first field of an entry highest |
+//! | the same, if the bench lists the memory as an instance of a register file by row | bits of the word `tags.words_q[3]` |
+//! | the same, if the bench lists it by entry                                         | bits of the word `tags.words_q[3*8+2]` |
 
 use std::collections::BTreeMap;
 
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
-use super::Bench;
 use super::ports::{Signal, push};
+use super::{Bench, WordOf};
 
 /// Name of the 64-bit parts of a wide mask in the description of a Rust model. The name of the mask itself is
 /// that of the numbered scope that encloses its parts.
@@ -35,7 +37,7 @@ pub(super) struct Register {
 
 /// Returns every register that a testbench compares between the Rust model and the SystemVerilog module.
 pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
-    let mut names = Names { module, loops: bench.instance_loops(), ..Names::default() };
+    let mut names = Names { module, loops: bench.instance_loops(), files: bench.register_files(), ..Names::default() };
     bench.describe(&mut names);
     names.found.retain(|field| !bench.other_form().contains(&field.name));
     names.found.iter_mut().for_each(|field| field.is_packed &= bench.packed().contains(&field.numbered));
@@ -138,6 +140,8 @@ struct Names {
     module: &'static str,
     /// Numbered scopes whose entries are instances of a module.
     loops: &'static [&'static str],
+    /// Memories that are instances of a register file.
+    files: &'static [(&'static str, WordOf)],
     scopes: Vec<(&'static str, Option<u32>)>,
     found: Vec<Found>,
 }
@@ -149,6 +153,12 @@ impl Names {
             None => format!("{name}."),
         };
         self.scopes.iter().map(scope).collect()
+    }
+
+    /// Returns what a word of a memory stores, if the memory is an instance of a register file.
+    fn word_of(&self, memory: &str) -> Option<WordOf> {
+        let inside = self.instance() + memory;
+        self.files.iter().find(|(path, _)| *path == inside).map(|(_, word)| *word)
     }
 
     fn instance(&self) -> String {
@@ -191,11 +201,15 @@ impl Describe for Names {
         for (row, column) in (0..spec.rows).flat_map(|row| (0..spec.columns).map(move |column| (row, column))) {
             let mut names = Self::default();
             array.cell(row, column, &mut names);
-            let mut top = (column + 1) * cell;
+            let (word, mut top) = match self.word_of(name) {
+                None => (format!("{name}_q[{row}]"), (column + 1) * cell),
+                Some(WordOf::Row) => (format!("{name}.words_q[{row}]"), (column + 1) * cell),
+                Some(WordOf::Entry) => (format!("{name}.words_q[{}]", row * spec.columns + column), cell),
+            };
             for field in names.found {
                 top -= field.width;
                 let scope = format!("{}{name}[{row}][{column}].", self.scope());
-                let bits = Some((format!("{name}_q[{row}]"), format!("[{top}+:{}]", field.width)));
+                let bits = Some((word.clone(), format!("[{top}+:{}]", field.width)));
                 self.found.push(Found { scope, instance: self.instance(), bits, ..field });
             }
         }

@@ -143,7 +143,7 @@ fn no_module_has_a_warning_of_verilator() {
 }
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size.
-const LARGE: [&str; 4] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending"];
+const LARGE: [&str; 5] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank"];
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
@@ -251,6 +251,7 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
 /// the value of the first parameter; the others are set only because the first one requires them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
+    ("cells/register_file", &["ROWS=0", "WIDTH=0", "GRAIN=3"]),
     ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),
     (
         "dram/bank",
@@ -322,6 +323,27 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("l1/pending", &["ROWS=0", "LINE_LOG2=2", "PC_BITS=0", "PUTS=0"]),
     ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9", "TAG_BITS=0"]),
     ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
+    (
+        "l2/bank",
+        &[
+            "SETS=3",
+            "WAYS=17",
+            "LINE_BYTES=16",
+            "LATENCY=0",
+            "ENTRIES=0",
+            "MERGES=0",
+            "REPLIES=0",
+            "PENDING=0",
+            "FRC_SETS=3",
+            "FRC_WAYS=0",
+            "SWAP_LATENCY=0",
+            "BURST_BYTES=128",
+            "PARTITIONS=0",
+            "LINE_BITS=31",
+            "SM_BITS=0",
+            "PARTITION_BITS=0",
+        ],
+    ),
     ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0", "TAG_BITS=0", "LINE_BYTES=0"]),
     ("sm/scoreboard", &["WARPS=0"]),
     ("sm/simt_stack", &["WARPS=0", "LANES=1"]),

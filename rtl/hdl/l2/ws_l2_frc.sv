@@ -32,7 +32,8 @@
 // `to_swap_o` and its related outputs are valid with `to_swap_valid_o`; `exc_*`, `recall_sm_o` and the lines
 // are valid if the selected entry has them.
 // `get_line_o` is a line at the start of the cycle. `out_line_o` is a line after `exc`, from which bursts are
-// sent to memory. `out_id_o` is the request that allocated the entry.
+// sent to memory, and `out_set_o` and `out_tag_o` are its set and its tag. `exc_id_o` and `out_id_o` are the
+// request that allocated the entry.
 // The set index of an entry is the low bits of the bank's set index. The old line can be found in this cache
 // only because both lines belong to the same set of the bank.
 // A row of `data_q` has the lines of a set, with way 0 in the lowest bits.
@@ -98,6 +99,8 @@ module ws_l2_frc #(
     input  logic [L1S-1:0]        old_sharers_i,
     input  logic [LINE-1:0]       old_line_i,
     output logic [TAG_BITS-1:0]   exc_tag_o,
+    output logic [S_BITS-1:0]     exc_set_o,
+    output logic [31:0]           exc_id_o,
     output logic                  exc_wr_pend_o,
     output logic [L1S-1:0]        exc_sharers_o,
     output logic [LINE-1:0]       exc_line_o,
@@ -105,6 +108,8 @@ module ws_l2_frc #(
     input  logic [ENTRIES-1:0]    gone_i,
     input  logic [E_BITS-1:0]     out_entry_i,
     output logic [LINE-1:0]       out_line_o,
+    output logic [S_BITS-1:0]     out_set_o,
+    output logic [TAG_BITS-1:0]   out_tag_o,
     output logic [31:0]           out_id_o,
 
     input  logic                  recall_valid_i,
@@ -209,28 +214,28 @@ module ws_l2_frc #(
   if (1) begin : filled
     localparam int LEVEL_BITS = $clog2(ENTRIES + 1);
     logic [LEVEL_BITS-1:0] level_q;
-    logic [E_BITS-1:0]     entry_q [ENTRIES];
-    logic [E_BITS-1:0]     entry_3 [ENTRIES+1];
+    logic [E_BITS-1:0]     slot_q [ENTRIES];
+    logic [E_BITS-1:0]     slot_3 [ENTRIES+1];
     wire  [LEVEL_BITS-1:0] level_3 = level_q + LEVEL_BITS'(fill);
     wire                   take = turn_i == 2'd1 && level_3 != 0;
     wire                   pass = turn_i == 2'd2 && level_3 > 1;
     always_comb begin
       for (int i = 0; i < ENTRIES; i++)
-        entry_3[i] = fill && level_q == LEVEL_BITS'(i) ? acc_entry_i : entry_q[i];
-      entry_3[ENTRIES] = '0;
+        slot_3[i] = fill && level_q == LEVEL_BITS'(i) ? acc_entry_i : slot_q[i];
+      slot_3[ENTRIES] = '0;
     end
     always_ff @(posedge clk_i or negedge rst_ni)
       if (!rst_ni) level_q <= '0;
       else level_q <= level_3 - LEVEL_BITS'(take);
     for (genvar i = 0; i < ENTRIES; i++) begin : g_entry
       always_ff @(posedge clk_i or negedge rst_ni)
-        if (!rst_ni) entry_q[i] <= '0;
-        else if (pass && level_3 == LEVEL_BITS'(i + 1)) entry_q[i] <= entry_3[0];
-        else entry_q[i] <= take || pass ? entry_3[i+1] : entry_3[i];
+        if (!rst_ni) slot_q[i] <= '0;
+        else if (pass && level_3 == LEVEL_BITS'(i + 1)) slot_q[i] <= slot_3[0];
+        else slot_q[i] <= take || pass ? slot_3[i+1] : slot_3[i];
     end
   end
   assign to_swap_valid_o = filled.level_3 != 0;
-  assign to_swap_o = filled.entry_3[0];
+  assign to_swap_o = filled.slot_3[0];
   assign to_swap_set_o = bank_set[to_swap_o];
 
   assign to_swap_bound_o = BINDS_EARLY && bound_q[to_swap_o];
@@ -241,6 +246,8 @@ module ws_l2_frc #(
   logic [2:0]         state_5   [ENTRIES];
   logic [L1S-1:0]     sharers_5 [ENTRIES];
   assign exc_tag_o = tag_q[exc_entry_i];
+  assign exc_set_o = bank_set[exc_entry_i];
+  assign exc_id_o = id_q[exc_entry_i];
   assign exc_wr_pend_o = wr_pend_3[exc_entry_i];
   assign exc_sharers_o = sharers_3[exc_entry_i];
   always_comb
@@ -297,17 +304,21 @@ module ws_l2_frc #(
   // Bytes of the lines: before this cycle, after the writes of port `put` in step 3 (`line_3`), and after the
   // swap in step 5 (`line_5`).
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
+  logic [LINE-1:0] put_bits;
+  for (genvar b = 0; b < LINE_BYTES; b++) begin : g_byte
+    assign put_bits[b*8+:8] = {8{put_mask_i[b]}};
+  end
   for (genvar e = 0; e < ENTRIES; e++) begin : g_line
     assign line[e] = data_q[e/WAYS][(e%WAYS)*LINE+:LINE];
-    for (genvar b = 0; b < LINE_BYTES; b++) begin : g_byte
-      wire puts = put_valid_i && put_entry_i == E_BITS'(e) && put_mask_i[b];
-      assign line_3[e][b*8+:8] = puts ? put_line_i[b*8+:8] : line[e][b*8+:8];
-    end
+    wire puts = put_valid_i && put_entry_i == E_BITS'(e);
+    assign line_3[e] = puts ? line[e] & ~put_bits | put_line_i & put_bits : line[e];
     assign line_5[e] = swaps[e] && old_here_i ? old_line_i : line_3[e];
   end
   assign get_line_o = line[get_entry_i];
   assign exc_line_o = line_3[exc_entry_i];
   assign out_line_o = line_5[out_entry_i];
+  assign out_set_o = bank_set[out_entry_i];
+  assign out_tag_o = swaps[out_entry_i] ? old_tag_i : tag_q[out_entry_i];
   assign out_id_o = id_q[out_entry_i];
   for (genvar e = 0; e < ENTRIES; e++) begin : g_data
     always_ff @(posedge clk_i or negedge rst_ni)

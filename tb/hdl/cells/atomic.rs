@@ -44,7 +44,7 @@ block! {
 }
 
 /// Atomic functions, each with the PTX operand types that it supports, except for floating-point types.
-const FUNCTIONS: [(AtomicFn, &[Type]); 10] = [
+pub(crate) const FUNCTIONS: [(AtomicFn, &[Type]); 10] = [
     (AtomicFn::Add, &[Type::U32, Type::S32, Type::U64]),
     (AtomicFn::Min, INTEGERS),
     (AtomicFn::Max, INTEGERS),

@@ -1,3 +1,3 @@
 //! Lockstep testbenches of small units that several hardware blocks contain.
 
-automod::dir!("cells");
+automod::dir!(pub(crate) "cells");

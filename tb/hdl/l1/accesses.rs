@@ -6,12 +6,13 @@ use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::kernel::Encoding;
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::replacement::priority::HintShape;
 
 use crate::{Ports, Random};
 
 /// Returns the field widths of the messages between core and LSU in a machine without optional fields.
 pub(super) fn shape(addr_bits: u32, pc_bits: u32) -> AccessShape {
-    AccessShape { addr_bits, pc_bits, halves: 1, counts_warps: false, wide: false, hints: false }
+    AccessShape { addr_bits, pc_bits, halves: 1, counts_warps: false, wide: false, hints: HintShape::NONE }
 }
 
 /// Returns a random instruction. `line` draws the line of a lane; each lane accesses one of the first `reach`

@@ -170,6 +170,7 @@ impl Unit {
         };
         let packet = PacketShape {
             tracked: false,
+            hints: false,
             line_bits: LINE_BITS,
             line_bytes,
             sm_bits: SM_BITS,

@@ -27,6 +27,7 @@ block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
         Mistake::new("inv_left_q[e] == 1 && sharers_q[e] == '0", "inv_left_q[e] == 1"),
+        Mistake::new("swaps[out_entry_i] ? old_tag_i : tag_q", "tag_q"),
         Mistake::new("(dirty_q[e] ? VICT_WB : FREE)", "VICT_WB"),
         Mistake::new("state_1[e] != FREE && bank_set", "state_q[e] != FREE && bank_set"),
         Mistake::new("bank_set[e] == find_set_i && tag_q[e] == find_tag_i", "tag_q[e] == find_tag_i"),
@@ -77,7 +78,7 @@ proof! {
     || ["L1S=2 BANK_WAYS=2", "WAYS=3 L1S=2 BANK_WAYS=2"].map(String::from).into(),
     1 in tests,
     [
-        Mistake::new("put_entry_i == E_BITS'(e) && put_mask_i[b]", "put_entry_i == E_BITS'(e) && !put_mask_i[b]"),
+        Mistake::new("{8{put_mask_i[b]}}", "{8{!put_mask_i[b]}}"),
         Mistake::new("exc_line_o = line_3[exc_entry_i]", "exc_line_o = line[exc_entry_i]"),
         Mistake::new("acc_op_i == WRITE || fill && acc_dirty_i", "fill && acc_dirty_i"),
         Mistake::new("inv_left_q[e] == 1 && sharers_q[e] == '0", "inv_left_q[e] == 1"),
@@ -336,6 +337,8 @@ impl Unit {
         ports.input("old_sharers", l1s, sharers);
         ports.wide_input("old_line", line_bytes * 8, &old_line.0);
         ports.output_if("exc_tag", tag_bits, new.as_ref().map(|(new, _)| new.tag));
+        ports.output_if("exc_set", bits(self.shape.bank_sets), new.as_ref().map(|(new, _)| new.set));
+        ports.output_if("exc_id", 32, new.as_ref().map(|(new, _)| new.leaving.id));
         ports.output_if("exc_wr_pend", 1, new.as_ref().map(|(new, _)| new.wr_pend));
         ports.output_if("exc_sharers", l1s, new.as_ref().map(|(new, _)| new.leaving.sharers as u64));
         ports.wide_output("exc_line", line_bytes * 8, new.as_ref().map(|(_, line)| &line.0[..]));
@@ -357,7 +360,10 @@ impl Unit {
         ports.input("out_entry", bits(entries), out);
         ports.wide_output("out_line", line_bytes * 8, Some(&self.line_of(out).0));
         let old = self.dut.entry(out);
-        ports.output_if("out_id", 32, old.state.is_evicting().then_some(old.leaving.id));
+        let is_leaving = old.state.is_evicting();
+        ports.output_if("out_set", bits(self.shape.bank_sets), is_leaving.then_some(old.set));
+        ports.output_if("out_tag", self.shape.tag_bits, is_leaving.then_some(old.tag));
+        ports.output_if("out_id", 32, is_leaving.then_some(old.leaving.id));
         let mut gone = 0u64;
         for entry in 0..entries {
             if self.dut.entry(entry).state == FrcState::VictWb && self.random.percent(often) {
@@ -414,5 +420,9 @@ impl Bench for Unit {
 
     fn describe(&self, to: &mut dyn Describe) {
         self.dut.describe(to);
+    }
+
+    fn packed(&self) -> &'static [&'static str] {
+        &["slot"]
     }
 }

@@ -56,12 +56,12 @@ module ws_l2_frc_proof #(
   logic                find_hit_o, free_valid_o, to_swap_valid_o, to_swap_bound_o, exc_wr_pend_o;
   logic [E_BITS-1:0]   find_way_o, free_way_o, to_swap_o;
   logic [2:0]          find_state_o;
-  logic                to_swap_set_o;
+  logic                to_swap_set_o, exc_set_o, out_set_o;
   logic [B_BITS-1:0]   to_swap_way_o;
-  logic [TAG_BITS-1:0] exc_tag_o;
+  logic [TAG_BITS-1:0] exc_tag_o, out_tag_o;
   logic [L1S-1:0]      exc_sharers_o;
   logic [7:0]          get_line_o, exc_line_o, out_line_o;
-  logic [31:0]         out_id_o;
+  logic [31:0]         exc_id_o, out_id_o;
   logic [SM_BITS-1:0]  recall_sm_o;
 
   // State of the L2 bank (one set), and the FRC entry whose swap the bank has taken but not performed.
