@@ -15,7 +15,7 @@ pub const SOCKET: &str = "WARPSIEVE_EXEC_SOCKET";
 /// Version of the message format: the version of warpsieve.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Maximum size of an encoded message in bytes, not counting the raw bytes after it.
-const MAX_MESSAGE_BYTES: usize = 16 << 20;
+const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
 /// Request that a program sends to the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,8 @@ pub enum Request {
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Runs a kernel to its end. The raw bytes after this request are the kernel's parameter block.
+    /// Runs a kernel to its end. The raw bytes after this request are the kernel's parameter block. The reply
+    /// is [`Reply::Printed`].
     Launch {
         /// Number of the kernel, as the simulator assigned it ([`KernelProperties`]).
         kernel: u32,
@@ -116,6 +117,11 @@ pub enum Request {
         block: [u32; 3],
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
+    },
+    /// Sets the size of the heap from which kernels allocate memory, for modules that are loaded later.
+    Heap {
+        /// Size of the heap in bytes.
+        bytes: u64,
     },
     /// Frees all device memory and unloads all modules.
     Reset,
@@ -158,6 +164,8 @@ pub enum Reply {
     Kernel(Box<KernelProperties>),
     /// Number of CTAs that fit on an SM at once: the reply to [`Request::Occupancy`].
     Count(u32),
+    /// Output of `printf` in the kernel, in the order of the calls: the reply to [`Request::Launch`].
+    Printed(Vec<Printed>),
     /// Simulated time since the start of the run, in nanoseconds: the reply to [`Request::Time`].
     Time(f64),
     /// The call failed: the library returns this error code to the program.
@@ -165,6 +173,35 @@ pub enum Reply {
     /// The process must end, since the program needs something that the model lacks. The simulator has
     /// already printed the reason.
     Refused,
+}
+
+/// Piece of the output of `printf` in a kernel. A format is one conversion of C's `printf`, such as `%5.2f`,
+/// without `*`. It takes an argument of 64 bits, or of type `int` if it is `%c`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Printed {
+    /// Text between conversions.
+    Text(String),
+    /// Integer, character or pointer.
+    Integer {
+        /// Conversion that formats the value.
+        format: String,
+        /// Value, extended to 64 bits.
+        value: u64,
+    },
+    /// Floating-point number.
+    Real {
+        /// Conversion that formats the value.
+        format: String,
+        /// Value.
+        value: f64,
+    },
+    /// String.
+    String {
+        /// Conversion that formats the value.
+        format: String,
+        /// Value.
+        value: String,
+    },
 }
 
 /// Properties of a kernel.

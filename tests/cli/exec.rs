@@ -70,6 +70,18 @@ fn streams_managed_memory_and_host_functions_keep_their_order() {
 
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn kernels_print_in_order_with_the_program_and_allocate_memory() {
+    let CommandResult { out, .. } = passes("device_calls", &[], &[]);
+    let printed = "before\n\
+                   thread  0 of 33  |  0.00|a|0x100000|  -1|100%\n\
+                   thread 16 of 33  |  4.00|b|0x1000000000|  -1|100%\n\
+                   thread 32 of 33  |  8.00|c|0x10000000000000|  -1|100%\n\
+                   after\n";
+    assert!(out.contains(printed), "{out}");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn the_device_has_the_properties_of_the_machine() {
     let CommandResult { out, .. } = passes("matrix", &[], &["--set", "num_sms=7", "--design", "pric"]);
     assert!(out.contains("warpsieve fermi + pric: 7 SMs"), "{out}");

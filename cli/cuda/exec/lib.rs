@@ -5,6 +5,7 @@
 
 mod check;
 mod emit;
+mod library;
 mod server;
 
 use std::ffi::OsString;

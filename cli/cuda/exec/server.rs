@@ -13,6 +13,7 @@ use warpsieve::run::{
 use warpsieve::text::format_thousands;
 
 use crate::emit::Emitter;
+use crate::library::{self, DEFAULT_HEAP_BYTES};
 use crate::{Note, Program};
 
 /// Number of threads per warp, as kernels see it.
@@ -37,6 +38,8 @@ pub(crate) struct Server<'d, 'c> {
     /// For each loaded module, its number in the simulated device and the architecture of its PTX text.
     modules: Vec<(usize, u32)>,
     kernels: Vec<UsedKernel>,
+    /// Size in bytes of the heap of the modules that are loaded next.
+    heap_bytes: u64,
     allocations: u64,
     launches: u64,
     is_refused: bool,
@@ -60,6 +63,7 @@ impl<'d, 'c> Server<'d, 'c> {
             note,
             modules: Vec::new(),
             kernels: Vec::new(),
+            heap_bytes: DEFAULT_HEAP_BYTES,
             allocations: 0,
             launches: 0,
             is_refused: false,
@@ -156,6 +160,10 @@ impl<'d, 'c> Server<'d, 'c> {
             Request::Launch { kernel, grid, block, shared_bytes } => {
                 self.launch(kernel, grid, block, shared_bytes, raw)
             }
+            Request::Heap { bytes } => {
+                self.heap_bytes = bytes;
+                Reply::Done
+            }
             Request::Reset => {
                 self.end_process();
                 Reply::Done
@@ -233,7 +241,7 @@ impl<'d, 'c> Server<'d, 'c> {
         }
         let stem = self.program.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{stem}.{}.sm_{}.ptx", self.modules.len() + 1, chosen.arch);
-        match self.device.load(&name, &chosen.text) {
+        match self.device.load(&name, &library::link(&chosen.text, self.heap_bytes)) {
             Ok(module) => {
                 self.modules.push((module, chosen.arch));
                 Reply::Module(self.modules.len() as u32 - 1)
@@ -275,9 +283,6 @@ impl<'d, 'c> Server<'d, 'c> {
                 return self.refuse(&format!("kernel `{name}` cannot run: {error}{line}{help}"));
             }
         };
-        if self.device.source(module).1.contains("vprintf") && self.kernels.iter().all(|used| used.module != module) {
-            (self.note)(Note::Message("note: kernels of the program call `printf`, which prints nothing"));
-        }
         let program = kernel.program();
         let limit = |shape: [u32; 3]| shape.iter().fold(1u32, |product, &extent| product.saturating_mul(extent));
         let limits = &program.limits;
@@ -340,7 +345,17 @@ impl<'d, 'c> Server<'d, 'c> {
                     self.error = Some(error);
                     return reply;
                 }
-                Reply::Done
+                match library::take_printed(&mut self.device, module) {
+                    Ok((pieces, lost)) => {
+                        if lost > 0 {
+                            let what =
+                                format!("note: {lost} bytes of the output of `printf` in kernel `{name}` are lost");
+                            (self.note)(Note::Message(&what));
+                        }
+                        Reply::Printed(pieces)
+                    }
+                    Err(why) => self.refuse(&why),
+                }
             }
             Err(DeviceError::Launch(error)) => {
                 let code = match &error {

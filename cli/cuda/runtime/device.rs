@@ -162,6 +162,17 @@ extern "C" fn cudaDeviceCanAccessPeer(can_access: *mut c_int, device: c_int, pee
     })
 }
 
+/// There is one device, and a device is not its own peer.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceEnablePeerAccess(_peer: c_int, _flags: c_uint) -> c_int {
+    call(|_| Err(CudaError::INVALID_DEVICE.into()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceDisablePeerAccess(_peer: c_int) -> c_int {
+    call(|_| Err(CudaError::INVALID_DEVICE.into()))
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceGetPCIBusId(id: *mut c_char, bytes: c_int, device: c_int) -> c_int {
     call(|_| {
@@ -227,12 +238,13 @@ extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Accepts any limit on the stack and on the output of `printf`, both of which are unlimited here. Refuses
-/// all other limits, since they concern features that the model lacks.
+/// Accepts any limit on the stack, which is unlimited here, and on the output of `printf`, which has a buffer
+/// of fixed size. Refuses the limits of features that the model lacks.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
         0 | 1 => Ok(()),
+        2 => state.tell(&Request::Heap { bytes: value as u64 }, &[]),
         other => state.refuse(format!("cudaDeviceSetLimit: limit {other} with value {value} is not supported")),
     })
 }

@@ -3,11 +3,11 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use cuda::error::CudaError;
-use cuda::wire::Request;
+use cuda::wire::{Reply, Request};
 
-use crate::connection::Failure;
+use crate::connection::{Failure, fail_unexpected};
 use crate::managed;
-use crate::pointers::{bytes_at, get, put};
+use crate::pointers::{bytes_at, get, print, put};
 use crate::register;
 use crate::state::{State, call, pop_configuration, push_configuration};
 
@@ -77,11 +77,14 @@ fn launch(
     register::load_managed(state)?;
     managed::to_device(state)?;
     let request = Request::Launch { kernel: kernel.number, grid, block, shared_bytes: shared_bytes as u64 };
-    let launched = state.tell(&request, &params);
+    let launched = state.request(&request, &params);
     if let Err(Failure::Code(error @ (CudaError::ILLEGAL_ADDRESS | CudaError::LAUNCH_FAILURE))) = launched {
         state.sticky = Some(error);
     }
-    launched?;
+    match launched? {
+        (Reply::Printed(pieces), _) => pieces.iter().try_for_each(print)?,
+        (reply, _) => return Err(fail_unexpected(&reply)),
+    }
     managed::from_device(state)
 }
 

@@ -15,6 +15,8 @@ use crate::state::{State, call};
 
 /// Alignment of the rows of a pitched allocation, in bytes.
 const PITCH_BYTES: usize = 512;
+/// Handle of the only pool of memory.
+const DEFAULT_POOL: usize = 1;
 /// Directions of a copy: the values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
@@ -157,6 +159,23 @@ extern "C" fn cudaMallocAsync(memory: *mut u64, bytes: usize, _stream: *mut c_vo
     call(|state| put(memory, allocate_on_device(state, bytes, "cudaMallocAsync")?))
 }
 
+/// Returns the only pool of memory, from which `cudaMallocAsync` allocates.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceGetDefaultMemPool(pool: *mut usize, device: c_int) -> c_int {
+    call(|_| if device == 0 { put(pool, DEFAULT_POOL) } else { Err(CudaError::INVALID_DEVICE.into()) })
+}
+
+/// Accepts the attributes that let a pool reuse or keep freed memory: freed memory is always available at
+/// once, and allocations take no simulated time. Refuses all other attributes.
+#[unsafe(no_mangle)]
+extern "C" fn cudaMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, _value: *const c_void) -> c_int {
+    call(|state| match (pool.addr(), attribute) {
+        (DEFAULT_POOL, 1..=4) => Ok(()),
+        (DEFAULT_POOL, other) => state.refuse(format!("cudaMemPoolSetAttribute: attribute {other} is not supported")),
+        _ => Err(CudaError::INVALID_VALUE.into()),
+    })
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cudaMallocPitch(memory: *mut u64, pitch: *mut usize, width: usize, height: usize) -> c_int {
     call(|state| {
@@ -164,6 +183,44 @@ extern "C" fn cudaMallocPitch(memory: *mut u64, pitch: *mut usize, width: usize,
         let bytes = row.checked_mul(height).ok_or(CudaError::MEMORY_ALLOCATION)?;
         put(memory, allocate_on_device(state, bytes, "cudaMallocPitch")?)?;
         put(pitch, row)
+    })
+}
+
+/// `cudaExtent` of CUDA: width in bytes, height and depth in rows and slices.
+#[repr(C)]
+struct Extent {
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+/// `cudaPitchedPtr` of CUDA: memory in rows, with the width and height that were requested.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Pitched {
+    memory: u64,
+    pitch: usize,
+    width: usize,
+    height: usize,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaMalloc3D(pitched: *mut Pitched, Extent { width, height, depth }: Extent) -> c_int {
+    call(|state| {
+        let pitch = width.checked_next_multiple_of(PITCH_BYTES).ok_or(CudaError::INVALID_VALUE)?;
+        let bytes = pitch.checked_mul(height).and_then(|slice| slice.checked_mul(depth));
+        let memory = allocate_on_device(state, bytes.ok_or(CudaError::MEMORY_ALLOCATION)?, "cudaMalloc3D")?;
+        put(pitched, Pitched { memory, pitch, width, height })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaMemset3D(pitched: Pitched, value: c_int, Extent { width, height, depth }: Extent) -> c_int {
+    call(|state| {
+        (0..depth).try_for_each(|slice| {
+            let at = pitched.memory as usize + slice * pitched.pitch * pitched.height;
+            fill(state, ptr::with_exposed_provenance_mut(at), value, pitched.pitch, width, height)
+        })
     })
 }
 

@@ -4,11 +4,12 @@
 //! check them. Null pointers are refused with an error code.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::slice;
 
 use cuda::error::CudaError;
 use cuda::fatbin::{self, HEADER_BYTES};
+use cuda::wire::Printed;
 
 use crate::connection::Failure;
 
@@ -107,4 +108,26 @@ pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
 pub fn free(memory: *mut c_void, layout: Layout) {
     // SAFETY: the caller took the address and its layout from the list of allocations, and removed the entry.
     unsafe { dealloc(memory.cast(), layout) };
+}
+
+unsafe extern "C" {
+    /// `printf` of C. Its output is in order with that of the program, because both use the same buffer.
+    fn printf(format: *const c_char, ...) -> c_int;
+}
+
+/// Prints a piece of the output of a kernel to the standard output of the program.
+pub fn print(piece: &Printed) -> Result<(), Failure> {
+    let c = |text: &str| CString::new(text).map_err(|_| CudaError::INVALID_VALUE);
+    // SAFETY: each format is a single conversion, and the argument has the type that this conversion takes.
+    // All strings live until the call returns.
+    unsafe {
+        match piece {
+            Printed::Text(text) => printf(c"%s".as_ptr(), c(text)?.as_ptr()),
+            Printed::String { format, value } => printf(c(format)?.as_ptr(), c(value)?.as_ptr()),
+            Printed::Real { format, value } => printf(c(format)?.as_ptr(), *value),
+            Printed::Integer { format, value } if format.ends_with('c') => printf(c(format)?.as_ptr(), *value as c_int),
+            Printed::Integer { format, value } => printf(c(format)?.as_ptr(), *value),
+        }
+    };
+    Ok(())
 }
