@@ -140,7 +140,6 @@ impl Technology {
             ("energy of memories of few words at 32 and 22 nm", flops.energy.scale.source.clone()),
             ("gates", gates.source.clone()),
             ("gates at 32 and 22 nm", gates.scale.source.clone()),
-            ("leakage of gates at the temperature of memories", gates.hot.source.clone()),
             ("error of gates", gates.error.source.clone()),
             ("logic", logic.source.clone()),
             ("caches", cache.source.clone()),

@@ -21,7 +21,6 @@ pub(crate) struct GateData {
     /// Area in um2 and leakage in nW of each standard cell, by name.
     cells: BTreeMap<String, [f64; 2]>,
     pub scale: Scale,
-    pub hot: Hot,
     pub error: CellError,
 }
 
@@ -30,14 +29,6 @@ pub(crate) struct GateData {
 pub(crate) struct Scale {
     pub source: String,
     nand2: ByNode<f64>,
-}
-
-/// Factor from the leakage at the temperature of the cell library to that at the temperature of the memories.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Hot {
-    pub source: String,
-    leakage: f64,
 }
 
 /// Relative error of the area of structures that are estimated by their cells.
@@ -154,7 +145,7 @@ impl Gates {
                     return Err(TechnologyError::Value { place, value: cell.clone(), expected });
                 };
                 unit.um2 += count * um2;
-                unit.mw += count * nw / 1e6 * gates.hot.leakage;
+                unit.mw += count * nw / 1e6;
             }
             Ok(unit)
         };

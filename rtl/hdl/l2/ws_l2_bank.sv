@@ -36,7 +36,8 @@
 // Not part of the module, and of no machine in which it takes the place of the Rust block: lines shorter than
 // the L1s', sectors, bypassing, way partitioning, prefetches, MSHR policies, atomic buffer, recalls of lines
 // from L1s, evictions that memory acknowledges, several DRAM channels, replacement other than LRU, an index
-// other than the low bits of the line, floating-point sums. A read is served from a line that is being evicted.
+// other than the low bits of the line, floating-point sums, which its checker reports. A read is served from a
+// line that is being evicted.
 //
 // The line number within the bank is the line divided by PARTITIONS.
 // A row of `tags` has {tag, state} of all ways, way 0 in the lowest bits. A row of `recency` has the ways in

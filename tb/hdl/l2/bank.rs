@@ -34,7 +34,7 @@ use rtl::replacement::lru::Lru;
 
 use crate::cells::atomic::FUNCTIONS;
 use crate::links::{input, link, output};
-use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, WordOf};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation, WordOf};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -58,6 +58,14 @@ block! {
         Mistake::new("same != '0 ? used_0[p] :", ""),
         Mistake::new("v == 1 && tag_write && sees_write", "0 && sees_write"),
         Mistake::new("assign may_go[w] = state == VALID || state == MODIFIED;", "assign may_go[w] = 1;"),
+    ]
+}
+
+assertions! {
+    [
+        Violation::by_input("atomic_is_whole", "req_type", "4'd13"),
+        Violation::by_module("reply_stable", "assign rsp_valid_o = level_q != 0;", "assign rsp_valid_o = level_q != 0 && dram_req_ready_i;"),
+        Violation::by_module("dram_req_stable", "assign dram_req_valid_o = level_1 != 0;", "assign dram_req_valid_o = level_1 != 0 && rsp_ready_i;"),
     ]
 }
 
