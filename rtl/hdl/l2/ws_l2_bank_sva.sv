@@ -55,7 +55,9 @@ module ws_l2_bank_sva #(
     end
 
   // The types of `ws_cells_atomic`: U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) and B64 (11).
-  wire is_whole = req_type_i[1] && req_type_i[3:2] != 2'd3;
+  wire is_32_bits = req_type_i == 4'd2 || req_type_i == 4'd6 || req_type_i == 4'd10;
+  wire is_64_bits = req_type_i == 4'd3 || req_type_i == 4'd7 || req_type_i == 4'd11;
+  wire is_whole = is_32_bits || is_64_bits;
 
   // `disable iff` reads the asynchronous reset at a clock edge, of which Verilator warns.
   // verilator lint_off SYNCASYNCNET

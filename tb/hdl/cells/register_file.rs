@@ -12,7 +12,7 @@
 //! | a word that was not written since the reset                  | `INITIAL`            |
 
 use rtl::cells::line::{LINE_BYTES, LineData};
-use rtl::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage, bits_for};
+use rtl::kernel::{Array, ArraySpec, Collide, Describe, Edge, Logic, Storage, bits_for};
 
 use crate::{Bench, Mistake, Ports, Random, Size};
 
@@ -118,5 +118,9 @@ impl Bench for Unit {
 
     fn describe(&self, to: &mut dyn Describe) {
         to.array("words", &self.words);
+        // Both ports may write parts of one row: each bit has two more multiplexers, and the gates of the masks.
+        let bits = 8 * self.bytes;
+        to.logic("both", Logic::Mux { ways: 3, width: bits });
+        to.logic("parts", Logic::Gates { count: 2 * bits });
     }
 }
