@@ -70,10 +70,11 @@ fn format_significant(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return format!("{number}");
     }
-    let exponent = number.abs().log10().floor() as i32;
-    let unit = 10f64.powi(exponent + 1 - DIGITS);
+    let exponent = |number: f64| number.abs().log10().floor() as i32;
+    let unit = 10f64.powi(exponent(number) + 1 - DIGITS);
+    // Rounding may add a digit before the point.
     let rounded = (number / unit).round() * unit;
-    format!("{rounded:.*}", (DIGITS - 1 - exponent).max(0) as usize)
+    format!("{rounded:.*}", (DIGITS - 1 - exponent(rounded * 1.000_000_1)).max(0) as usize)
 }
 
 /// Returns the error of a number in percent, rounded up.

@@ -63,7 +63,7 @@ fn two_estimates_are_the_same_bytes() {
     };
     let (csv, svg) = once();
     assert_eq!((&csv, &svg), (&once().0, &once().1));
-    assert!(csv.starts_with("block,bits,flops,um2,leakage_mw\nmachine,"));
+    assert!(csv.starts_with("block,bits,flops,um2,um2_error,leakage_mw\nmachine,"));
     assert!(csv.contains("\nmachine.sm14.l1.tags,"));
     assert!(svg.ends_with("</svg>\n") && svg.contains("<title>machine.sm0..sm14.core"));
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());

@@ -92,7 +92,7 @@ fn eviction_hints_keep_a_line_that_is_read_again_if_the_l1_obeys_them() {
 #[test]
 fn eviction_hints_keep_a_line_that_is_read_again_if_the_l2_obeys_them() {
     let hits = |hints: &str| {
-        let sets = ["l1.bypass=all", "num_partitions=1", "l2.sets=32", "l2.ways=4", hints];
+        let sets = ["l1.bypass.kind=all", "num_partitions=1", "l2.sets=32", "l2.ways=4", hints];
         let setup = Setup::run_checked().sets(&sets);
         setup.passes(&root().join("tests/machine/ptx/hints.toml")).counters.totals().l2.hits
     };

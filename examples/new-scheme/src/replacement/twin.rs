@@ -42,14 +42,14 @@ impl Replacement for Uses {
         self.last.insert(line, self.now);
     }
 
-    fn on_insert(&mut self, new_line: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
+    fn on_insert(&mut self, inserted_line: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
         victim.iter().for_each(|gone| {
             self.last.remove(gone);
         });
         self.now += 1;
         self.inserted += 1;
         let is_front = self.inserted.is_multiple_of(self.every);
-        self.last.insert(new_line.line, if is_front { self.now } else { -self.now });
+        self.last.insert(inserted_line.line, if is_front { self.now } else { -self.now });
     }
 
     fn on_invalidate(&mut self, line: u64) {

@@ -92,8 +92,8 @@ impl Replacement for Due {
         self.lines.insert(line, LineRecord { last, due, used: true, ..known });
     }
 
-    fn on_insert(&mut self, new_line: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        let InsertedLine { line, pc, set, first_way } = new_line;
+    fn on_insert(&mut self, inserted_line: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        let InsertedLine { line, pc, set, first_way } = inserted_line;
         if let Some(gone) = victim.and_then(|victim| self.lines.remove(&victim)).filter(|gone| !gone.used) {
             self.learn(gone.instruction, FAR);
         }
