@@ -214,7 +214,7 @@ fn large_flip_flop_memories(tree: &Block) -> String {
         return String::new();
     }
     format!(
-        "\nMemories of flip-flops that a chip would rather build as SRAM, in banks with fewer ports:\n{}",
+        "\nMemories of flip-flops that a chip would build as SRAM with fewer ports:\n{}",
         list.concat()
     )
 }

@@ -66,7 +66,7 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
     page.table(&HEAD, rows.clone(), 2);
     page.text(&explain_mrpb(technology)?);
     page.add_rows(compare_published(technology)?);
-    let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
+    let names = ["design", "against", "bits", "flops", "mm2", "mm2_error", "leakage_mw", "l1_percent", "chip_percent"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
 }

@@ -52,7 +52,7 @@
 //! load reads per cycle, so the stall is bounded.
 //!
 //! Twin: `golden/l1/cache.rs`.
-//! Bench: `tb/l1/lsu.rs`, and `tb/hdl/l1/cache.rs` with `rtl/hdl/l1/ws_l1_cache.sv`, which has the L1D only.
+//! SystemVerilog: `rtl/hdl/l1/ws_l1_cache.sv`, which has the L1D only.
 
 mod head;
 mod host;

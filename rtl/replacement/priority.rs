@@ -19,8 +19,8 @@
 //! | `.L2::evict_first`, `.L2::evict_last`, `.L2::evict_normal` | first, last and normal in the L2 only |
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
-//! Twins: `golden/l1/cache.rs` and `golden/replacement/order.rs`.
-//! Benches: `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
+//! Twin: `golden/l1/cache.rs` and `golden/replacement/order.rs`.
+//! Bench: `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
 
 use isa::program::MemOp;
 use isa::types::CacheOp;
