@@ -213,10 +213,7 @@ fn large_flip_flop_memories(tree: &Block) -> String {
     if list.is_empty() {
         return String::new();
     }
-    format!(
-        "\nMemories of flip-flops that a chip would build as SRAM with fewer ports:\n{}",
-        list.concat()
-    )
+    format!("\nMemories of flip-flops that a chip would build as SRAM with fewer ports:\n{}", list.concat())
 }
 
 #[cfg(test)]

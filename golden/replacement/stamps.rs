@@ -41,15 +41,15 @@ impl<P: Position> Replacement for Stamps<P> {
         self.lines.insert(line, self.newest);
     }
 
-    fn on_insert(&mut self, inserted_line: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
+    fn on_insert(&mut self, new_line: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
         if let Some(victim) = victim {
             self.lines.remove(&victim);
         }
-        if self.position.is_front(inserted_line.set) {
-            return self.on_hit(inserted_line.line, inserted_line.pc);
+        if self.position.is_front(new_line.set) {
+            return self.on_hit(new_line.line, new_line.pc);
         }
         self.oldest -= 1;
-        self.lines.insert(inserted_line.line, self.oldest);
+        self.lines.insert(new_line.line, self.oldest);
     }
 
     fn on_invalidate(&mut self, line: u64) {
