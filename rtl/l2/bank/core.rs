@@ -236,17 +236,17 @@ impl Core {
         {
             let due = at.cycle() + u64::from(self.config.lookup_latency);
             let (tick, mut is_whole) = (at.tick(), true);
-            self.lookups.push_with(|lookups| {
-                lookups.due = due;
+            self.lookups.push_with(|lookup| {
+                lookup.due = due;
                 match &mut self.split {
-                    None => lookups.request.clone_from(request),
-                    Some(split) => is_whole = split.next(request, &mut lookups.request),
+                    None => lookup.request.clone_from(request),
+                    Some(split) => is_whole = split.next(request, &mut lookup.request),
                 }
-                lookups.request.stamps.reach(tick);
-                if self.by_sector && lookups.request.kind.is_atomic() {
+                lookup.request.stamps.reach(tick);
+                if self.by_sector && lookup.request.kind.is_atomic() {
                     // The reply to an atomic has only the sectors that the atomic touches, so the bank needs
                     // no other sectors.
-                    lookups.request.sectors = touched_sectors(lookups.request.byte_mask);
+                    lookup.request.sectors = touched_sectors(lookup.request.byte_mask);
                 }
             });
             if is_whole {

@@ -87,9 +87,7 @@ impl Overlapped {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        if kind.is_atomic()
-            || !self.bypass_buffer.as_ref().is_some_and(|bypass_buffer| bypass_buffer.scheme.bypasses(request))
-        {
+        if kind.is_atomic() || !self.bypass_buffer.as_ref().is_some_and(|buffer| buffer.scheme.bypasses(request)) {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.bypass_read(at, matched) } else { self.bypass_write(matched) }?;

@@ -166,7 +166,7 @@ impl Overlapped {
     /// stalled request.
     #[inline(never)]
     fn next_choice(&self) -> Option<u64> {
-        let bypass = self.bypass_buffer.as_ref().and_then(|bypass_buffer| bypass_buffer.scheme.next_choice());
+        let bypass = self.bypass_buffer.as_ref().and_then(|buffer| buffer.scheme.next_choice());
         let partition = self.core.partition.as_ref().and_then(|partition| partition.next_choice());
         bypass.into_iter().chain(partition).min()
     }
@@ -211,7 +211,7 @@ impl Overlapped {
     /// Starts to maintain digests (hashes) of the memories that only the overlapped miss flow has.
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
-        self.bypass_buffer.iter_mut().for_each(|bypass_buffer| bypass_buffer.lines.record());
+        self.bypass_buffer.iter_mut().for_each(|buffer| buffer.lines.record());
         self.prefetcher.iter_mut().for_each(|prefetcher| prefetcher.record());
     }
 
@@ -259,7 +259,7 @@ impl Overlapped {
 /// Returns the oldest request in the lookup pipeline; the pipeline must not be empty.
 fn oldest(lookups: &Fifo<LookupEntry>) -> &Request {
     match lookups.front() {
-        Some(lookups) => &lookups.request,
+        Some(lookup) => &lookup.request,
         None => unreachable!("a look-up serves the oldest request"),
     }
 }

@@ -211,7 +211,7 @@ impl Transient {
 
     /// Returns the cycle in which the next lookup completes; `None` if no lookup is in progress.
     fn next_look_up(&self) -> Option<u64> {
-        let new = self.core.lookups.front().map(|lookups| lookups.due);
+        let new = self.core.lookups.front().map(|lookup| lookup.due);
         self.pending.next_due().into_iter().chain(new).min()
     }
 

@@ -64,7 +64,7 @@ impl Transient {
     /// Returns false if no lookup is complete. Returns the stall reason as an error.
     pub(super) fn serve_next(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
-        if again.is_none() && self.core.lookups.front().is_none_or(|lookups| lookups.due > at.cycle()) {
+        if again.is_none() && self.core.lookups.front().is_none_or(|lookup| lookup.due > at.cycle()) {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = self.current_request(again);
@@ -118,8 +118,8 @@ impl Transient {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
         }
-        let Some(lookups) = self.core.lookups.front() else { self.core.breach(at, "no request to defer") };
-        self.pending.push(&lookups.request, set, at.cycle());
+        let Some(lookup) = self.core.lookups.front() else { self.core.breach(at, "no request to defer") };
+        self.pending.push(&lookup.request, set, at.cycle());
         self.core.stats.put_down += 1;
         Ok(())
     }
@@ -284,7 +284,7 @@ impl Transient {
 fn current_request<'a>(lookups: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, lookups.front()) {
         (Some(place), _) => pending.request(place),
-        (None, Some(lookups)) => &lookups.request,
+        (None, Some(lookup)) => &lookup.request,
         (None, None) => unreachable!("a look-up is over"),
     }
 }
