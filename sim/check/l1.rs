@@ -59,8 +59,9 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Translates the eviction priority of a load.
-pub(super) fn eviction_of(priority: EvictionPriority) -> Eviction {
+/// Converts an eviction priority for the golden models.
+#[must_use]
+pub fn eviction_of(priority: EvictionPriority) -> Eviction {
     match priority {
         EvictionPriority::First => Eviction::First,
         EvictionPriority::Normal => Eviction::Normal,

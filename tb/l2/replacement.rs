@@ -15,7 +15,6 @@ use crate::kit::{DescriptionSummary, Random, Sink, Source, Stall, for_each_seed,
 use crate::replacement::{policies, twin};
 use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
-use golden::replacement::Eviction;
 use rtl::config::Rules;
 use rtl::kernel::{Block, Mode};
 use rtl::l2::{FrcConfig, L2Config};
@@ -25,11 +24,11 @@ use rtl::replacement::dip::Dip;
 use rtl::replacement::hawkeye::HawkeyeConfig;
 use rtl::replacement::lip::Lip;
 use rtl::replacement::lru::Lru;
-use rtl::replacement::priority::EvictionPriority;
 use rtl::replacement::random::Random as RandomVictim;
 use rtl::replacement::ship::{ShipConfig, Signature};
 use rtl::replacement::srrip::Srrip;
 use rtl::replacement::tree_plru::TreePlru;
+use warpsieve::check::l1::eviction_of;
 
 const SETS: u32 = 8;
 
@@ -89,14 +88,6 @@ fn follows(policy: &ReplacementConfig, (ways, hints): (u32, bool), script: &[Req
     assert_eq!(lines, written_back, "{policy:?}");
     assert!(hits[0] > 20 && evictions > 50 && !lines.is_empty(), "{policy:?}: {hits:?}, {evictions}");
     hits.iter().sum()
-}
-
-fn eviction_of(priority: EvictionPriority) -> Eviction {
-    match priority {
-        EvictionPriority::First => Eviction::First,
-        EvictionPriority::Normal => Eviction::Normal,
-        EvictionPriority::Last => Eviction::Last,
-    }
 }
 
 #[test]
