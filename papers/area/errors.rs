@@ -34,13 +34,10 @@ pub(super) fn errors() -> Result<Page, FigureError> {
     for metric in Metric::ALL {
         add("between points", metric, &technology.off_grid_errors(metric));
     }
-    for respect in Outside::ALL {
+    for (name, outside) in Outside::ALONE {
         for metric in Metric::ALL {
-            add(
-                &format!("outside: {}", respect.name()),
-                metric,
-                &technology.errors_beyond(metric, respect).into_diagnostic()?,
-            );
+            let errors = technology.errors_beyond(metric, outside).into_diagnostic()?;
+            add(&format!("outside: {name}"), metric, &errors);
         }
     }
     for metric in Metric::ALL {

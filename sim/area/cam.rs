@@ -66,7 +66,7 @@ impl CamData {
             read_pj: Some(self.search_pj.value(node, entries, bits, further)),
             write_pj: Some(self.write_pj.value(node, entries, bits, further)),
             basis: Basis::ClosedForm,
-            error: 0.0,
+            ..Cost::ZERO
         }
     }
 }

@@ -140,7 +140,7 @@ impl Technology {
             ("energy of memories of few words at 32 and 22 nm", flops.energy.scale.source.clone()),
             ("gates", gates.source.clone()),
             ("gates at 32 and 22 nm", gates.scale.source.clone()),
-            ("error of gates", gates.error.source.clone()),
+            ("error of gates", errors.cells_source.clone()),
             ("logic", logic.source.clone()),
             ("caches", cache.source.clone()),
             ("energy of wires and of the DRAM", table43.source.clone()),
@@ -186,35 +186,40 @@ impl Technology {
     #[must_use]
     pub fn memory(&self, node: Node, memory: &Memory) -> Cost {
         let one = match self.implementation(memory) {
-            Kind::Sram => {
-                let &Memory { entries, width, ports, .. } = memory;
-                let cost = |entries| self.sram.cost(node, entries, width, ports);
-                // CACTI finds no organization for fewer words, but such a memory is no larger than one with as
-                // many words as CACTI needs.
-                let fewest = entries.max(self.sram.fewest_words());
-                let more = cost(fewest).um2 / cost(entries).um2;
-                let error = more * (1.0 + self.errors.of_ram(&self.sram.outside(fewest, width, ports))) - 1.0;
-                Cost { error, ..cost(entries) }
-            }
+            Kind::Sram => self.ram(node, memory),
             Kind::Cam => {
                 let cost = self.cam.cost(node, memory.entries, memory.width, memory.ports);
                 Cost { error: self.errors.cam, ..cost }
             }
-            Kind::Flops => self.gates.memory(node, memory),
+            Kind::Flops => Cost { error: self.errors.cells, ..self.gates.memory(node, memory) },
         };
         one.times(f64::from(memory.banks))
+    }
+
+    /// Returns the cost of one bank of a static RAM.
+    fn ram(&self, node: Node, &Memory { entries, width, ports, .. }: &Memory) -> Cost {
+        let (cost, outside) = self.sram.cost(node, entries, width, ports);
+        let fewest = self.sram.fewest_words();
+        if entries >= fewest {
+            return Cost { error: self.errors.of_ram(outside), ..cost };
+        }
+        // CACTI finds no organization for so few words, but such a memory is no larger than one with as many
+        // words as CACTI needs.
+        let (larger, outside) = self.sram.cost(node, fewest, width, ports);
+        let error = larger.um2 / cost.um2 * (1.0 + self.errors.of_ram(outside)) - 1.0;
+        Cost { error, ..cost }
     }
 
     /// Returns the cost of `count` flip-flops.
     #[must_use]
     pub fn flops(&self, node: Node, count: u64) -> Cost {
-        self.gates.flops(node, count)
+        Cost { error: self.errors.cells, ..self.gates.flops(node, count) }
     }
 
     /// Returns the cost of a piece of logic.
     #[must_use]
     pub fn logic(&self, node: Node, logic: Logic) -> Cost {
-        self.gates.logic(node, logic)
+        Cost { error: self.errors.cells, ..self.gates.logic(node, logic) }
     }
 }
 

@@ -7,8 +7,8 @@
 use serde::Deserialize;
 
 use crate::data::{Technology, TechnologyError};
-use crate::memory::{Cost, Node, Ports};
-use crate::sram::{Outside, Point, Sram, TablePoint, UM2, Values};
+use crate::memory::{Node, Ports};
+use crate::sram::{Outside, Point, Sram, UM2, Values};
 
 /// Property of a memory whose estimation error is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +67,14 @@ impl FromIterator<f64> for RelativeErrors {
     }
 }
 
-/// Relative errors of the area that 95 % of the compared structures do not exceed, by method of estimate. They
-/// are measured by [`Technology::measure_area_errors`].
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+/// Relative errors of the area that 95 % of the compared structures do not exceed, by method of estimate. A test
+/// measures all but that of cells.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaErrors {
+    /// Error of flip-flops and logic, which are estimated by their cells.
+    pub cells: f64,
+    pub cells_source: String,
     /// Error of memories inside the grid.
     pub grid: f64,
     /// Error of memories with more than two ports.
@@ -85,49 +88,26 @@ pub(crate) struct AreaErrors {
 impl AreaErrors {
     /// Returns the error of a memory that lies outside the grid in the given respects. Errors in several
     /// respects multiply.
-    pub(crate) fn of_ram(&self, respects: &[Outside]) -> f64 {
-        let error = |respect: &Outside| match respect {
-            Outside::Ports => 1.0 + self.ports,
-            Outside::Size => 1.0 + self.size,
-        };
-        if respects.is_empty() { self.grid } else { respects.iter().map(error).product::<f64>() - 1.0 }
+    pub(crate) fn of_ram(&self, outside: Outside) -> f64 {
+        match outside {
+            Outside { ports: false, size: false } => self.grid,
+            Outside { ports: true, size: false } => self.ports,
+            Outside { ports: false, size: true } => self.size,
+            Outside { ports: true, size: true } => (1.0 + self.ports) * (1.0 + self.size) - 1.0,
+        }
     }
 }
 
 impl Technology {
-    /// Measures the errors of the area by method of estimate.
-    ///
-    /// # Errors
-    /// Returns an error if the built-in file of memories outside the grid is damaged.
-    #[cfg(test)]
-    pub(crate) fn measure_area_errors(&self) -> Result<AreaErrors, TechnologyError> {
-        const PART: f64 = 0.95;
-        let beyond = |respect| Ok::<_, TechnologyError>(self.errors_beyond(Metric::Area, respect)?.quantile(PART));
-        Ok(AreaErrors {
-            grid: self.leave_one_out_errors(Metric::Area, None).quantile(PART),
-            ports: beyond(Outside::Ports)?,
-            size: beyond(Outside::Size)?,
-            cam: self.cams(Metric::Area).quantile(PART),
-        })
-    }
-
-    /// Returns the errors of estimates for memories that lie outside the grid in the given respect alone. CACTI
-    /// computed these memories for this comparison.
+    /// Returns the errors of estimates for memories that lie outside the grid in exactly the given respects.
+    /// CACTI computed these memories for this comparison.
     ///
     /// # Errors
     /// Returns an error if the built-in file of these memories is damaged.
-    pub fn errors_beyond(&self, metric: Metric, respect: Outside) -> Result<RelativeErrors, TechnologyError> {
-        let error = |Point { place, values }: Point| {
-            let [entries, width] = [place.words, place.width].map(|log| log.exp2().round() as u32);
-            if self.sram.outside(entries, width, place.ports) != [respect] {
-                return None;
-            }
-            let Cost { um2, leakage_mw, read_pj, write_pj, .. } =
-                self.sram.cost(place.node, entries, width, place.ports);
-            let estimate = [Some(um2), Some(leakage_mw), read_pj, write_pj][metric as usize]?;
-            Some((estimate / values[metric as usize] - 1.0).abs())
-        };
-        Ok(Sram::beyond()?.into_iter().filter_map(error).collect())
+    pub fn errors_beyond(&self, metric: Metric, respects: Outside) -> Result<RelativeErrors, TechnologyError> {
+        let points = Sram::beyond()?;
+        let errors = points.iter().map(|point| self.error_at(metric, point));
+        Ok(errors.filter(|(_, outside)| *outside == respects).map(|(error, _)| error).collect())
     }
 
     /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its two
@@ -154,11 +134,14 @@ impl Technology {
     /// this comparison.
     #[must_use]
     pub fn off_grid_errors(&self, metric: Metric) -> RelativeErrors {
-        let error = |(place, values): (&TablePoint, &Values)| {
-            let (ln, _) = self.sram.ln(place);
-            (ln[metric as usize].exp() / values[metric as usize] - 1.0).abs()
-        };
-        self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
+        self.sram.between.iter().map(|point| self.error_at(metric, point).0).collect()
+    }
+
+    /// Returns the error of the estimate at a memory that CACTI computed, and the respects in which that memory
+    /// lies outside the grid.
+    fn error_at(&self, metric: Metric, Point { place, values }: &Point) -> (f64, Outside) {
+        let (ln, outside) = self.sram.ln(place);
+        ((ln[metric as usize].exp() / values[metric as usize] - 1.0).abs(), outside)
     }
 
     /// Returns the errors of the closed-form estimates for the CAMs to which the coefficients were fitted.

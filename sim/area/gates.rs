@@ -21,7 +21,6 @@ pub(crate) struct GateData {
     /// Area in um2 and leakage in nW of each standard cell, by name.
     cells: BTreeMap<String, [f64; 2]>,
     pub scale: Scale,
-    pub error: CellError,
 }
 
 #[derive(Debug, Deserialize)]
@@ -29,14 +28,6 @@ pub(crate) struct GateData {
 pub(crate) struct Scale {
     pub source: String,
     nand2: ByNode<f64>,
-}
-
-/// Relative error of the area of structures that are estimated by their cells.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CellError {
-    pub source: String,
-    area: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -114,8 +105,6 @@ pub(crate) struct Gates {
     /// Largest number of words for which a memory is built from flip-flops.
     pub most_words: u32,
     scale: ByNode<f64>,
-    /// Relative error of the area.
-    error: f64,
     xor_input: Unit,
     compared_bit: Unit,
     less_bit: Unit,
@@ -153,7 +142,6 @@ impl Gates {
             cells: gates.cells.iter().map(|(name, [um2, _])| (name.clone(), *um2)).collect(),
             most_words: flops.most_words,
             scale: gates.scale.nand2,
-            error: gates.error.area,
             xor_input: unit(&logic.xor_input)?,
             compared_bit: unit(&logic.compared_bit)?,
             less_bit: unit(&logic.less_bit)?,
@@ -181,7 +169,7 @@ impl Gates {
         let scale = self.scale.at(node) / self.scale.at(Node::N45);
         let sum =
             |of: fn(&Unit) -> f64| units.iter().map(|(unit, count)| of(unit) * *count as f64).sum::<f64>() * scale;
-        Cost { um2: sum(|unit| unit.um2), leakage_mw: sum(|unit| unit.mw), error: self.error, ..Cost::ZERO }
+        Cost { um2: sum(|unit| unit.um2), leakage_mw: sum(|unit| unit.mw), ..Cost::ZERO }
     }
 
     pub(crate) fn flops(&self, node: Node, count: u64) -> Cost {

@@ -160,27 +160,21 @@ pub(crate) struct Table {
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
-/// Respect in which a memory lies outside the grid that CACTI computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outside {
-    /// It has more than two ports.
-    Ports,
-    /// It has more or fewer words than the memories of the grid with words of this width.
-    Size,
+/// Respects in which a memory lies outside the grid that CACTI computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// True if the memory has more than two ports.
+    pub ports: bool,
+    /// True if the memory has more or fewer words than the memories of the grid with words of this width.
+    pub size: bool,
 }
 
 impl Outside {
-    /// Every respect.
-    pub const ALL: [Self; 2] = [Self::Ports, Self::Size];
-
-    /// Name of the respect in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ports => "more than two ports",
-            Self::Size => "other numbers of words",
-        }
-    }
+    /// Each respect alone, with its name in reports.
+    pub const ALONE: [(&str, Self); 2] = [
+        ("more than two ports", Self { ports: true, size: false }),
+        ("other numbers of words", Self { ports: false, size: true }),
+    ];
 }
 
 /// Memory that is not a grid point, with the figures that CACTI computed for it.
@@ -246,17 +240,19 @@ impl Sram {
         table
     }
 
-    /// Returns the cost of one bank of the memory.
-    pub(crate) fn cost(&self, node: Node, entries: u32, width: u32, ports: Ports) -> Cost {
+    /// Returns the cost of one bank of the memory, without its error, and the respects in which the memory lies
+    /// outside the grid.
+    pub(crate) fn cost(&self, node: Node, entries: u32, width: u32, ports: Ports) -> (Cost, Outside) {
         let widest = f64::from(self.width.1).exp2();
         let width = f64::from(width.max(1));
         let slices = (width / widest).max(1.0);
         let place =
             TablePoint { node, words: f64::from(entries.max(1)).log2(), width: width.min(widest).log2(), ports };
-        let (ln, measured) = self.ln(&place);
+        let (ln, outside) = self.ln(&place);
         let [um2, leakage_mw, read, write] = ln.map(|value| value.exp() * slices);
-        let basis = if measured && slices == 1.0 { Basis::Grid } else { Basis::ClosedForm };
-        Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis, error: 0.0 }
+        let is_inside = outside == Outside::default() && slices == 1.0;
+        let basis = if is_inside { Basis::Grid } else { Basis::ClosedForm };
+        (Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis, ..Cost::ZERO }, outside)
     }
 
     /// Reads the memories outside the grid that CACTI computed.
@@ -274,37 +270,27 @@ impl Sram {
         1 << self.words.0
     }
 
-    /// Returns the respects in which a memory lies outside the grid; none if it lies inside.
-    pub(crate) fn outside(&self, entries: u32, width: u32, ports: Ports) -> Vec<Outside> {
-        let (words, width) = (f64::from(entries.max(1)).log2(), f64::from(width.max(1)).log2());
-        let widest = f64::from(self.width.1);
-        let place = TablePoint { node: Node::N45, words, width: width.min(widest), ports };
-        let nearest = if ports.count() > 2 { Ports::READ_AND_WRITE } else { ports };
-        let (_, is_size) = self.ln(&TablePoint { ports: nearest, ..place });
-        let respects = [(Outside::Ports, ports.count() > 2), (Outside::Size, !is_size)];
-        respects.into_iter().filter(|(_, is_outside)| *is_outside).map(|(respect, _)| respect).collect()
-    }
-
-    /// Returns the natural logarithms of area, leakage, read energy and write energy. The second value is
-    /// true if they were interpolated between points that CACTI computed, and false if the closed form alone
-    /// determined any of them.
-    pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
+    /// Returns the natural logarithms of area, leakage, read energy and write energy, and the respects in which
+    /// the memory lies outside the grid. In none, the values were interpolated between points that CACTI
+    /// computed; otherwise, the closed form alone determined some of them.
+    pub(crate) fn ln(&self, place: &TablePoint) -> (Values, Outside) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
         let (width, width_part, width_inside) = cell(place.width, self.width);
         let mut ln = self.closed.ln(place);
-        let mut measured = words_inside && width_inside && place.ports.count() <= table.ports.count();
+        let ports = place.ports.count() > table.ports.count();
+        let mut outside = Outside { ports, size: !words_inside || !width_inside };
         for (up, by_words) in [(0, 1.0 - words_part), (1, words_part)] {
             for (right, by_width) in [(0, 1.0 - width_part), (1, width_part)] {
                 let weight = by_words * by_width;
                 if weight > 0.0 {
                     let (correction, is_point) = table.correction(words + up, width + right);
-                    measured &= is_point;
+                    outside.size |= !is_point;
                     ln.iter_mut().zip(correction).for_each(|(ln, correction)| *ln += weight * correction);
                 }
             }
         }
-        (ln, measured)
+        (ln, outside)
     }
 }
 
