@@ -67,14 +67,13 @@ fn mm2(um2: f64) -> String {
 /// Formats a number with three significant digits: no estimate here is more accurate.
 fn format_significant(number: f64) -> String {
     const DIGITS: i32 = 3;
-    if number == 0.0 || !number.is_finite() {
-        return format!("{number}");
+    let scientific = format!("{number:.*e}", DIGITS as usize - 1);
+    match scientific.split_once('e').map(|(_, exponent)| (scientific.parse::<f64>(), exponent.parse::<i32>())) {
+        Some((Ok(rounded), Ok(exponent))) if number != 0.0 => {
+            format!("{rounded:.*}", (DIGITS - 1 - exponent).max(0) as usize)
+        }
+        _ => format!("{number}"),
     }
-    let exponent = |number: f64| number.abs().log10().floor() as i32;
-    let unit = 10f64.powi(exponent(number) + 1 - DIGITS);
-    // Rounding may add a digit before the point.
-    let rounded = (number / unit).round() * unit;
-    format!("{rounded:.*}", (DIGITS - 1 - exponent(rounded * 1.000_000_1)).max(0) as usize)
 }
 
 /// Returns the error of a number in percent, rounded up.
@@ -155,37 +154,48 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
 /// Returns a table that splits the total area by the method of its estimate, such as interpolation between
 /// CACTI points, and a note about the largest memories of flip-flops.
 fn origins(tree: &Block) -> String {
-    let mut methods = [
-        ("memories interpolated between CACTI points", 0.0, 0.0),
-        ("memories outside the CACTI points, by closed form", 0.0, 0.0),
-        ("memories built of flip-flops", 0.0, 0.0),
-        ("flip-flops", 0.0, 0.0),
-        ("logic", 0.0, 0.0),
-    ];
-    let mut add = |method: usize, um2: f64, error: f64| {
-        methods[method].1 += um2;
-        methods[method].2 += error;
-    };
-    let (mut flops, mut flops_error) = (tree.um2, tree.um2_error);
+    let [mut grid, mut outside, mut small, mut logic] = [AreaSum::default(); 4];
     tree.walk(&mut |_, block| {
-        let arrays = block.arrays.iter().map(|array| {
-            let method = match (array.memory.kind, array.cost.basis) {
-                (Kind::Flops, _) | (_, Basis::Cells) => 2,
-                (_, Basis::Grid) => 0,
-                (_, Basis::ClosedForm) => 1,
+        for array in &block.arrays {
+            let sum = match (array.memory.kind, array.cost.basis) {
+                (Kind::Flops, _) | (_, Basis::Cells) => &mut small,
+                (_, Basis::Grid) => &mut grid,
+                (_, Basis::ClosedForm) => &mut outside,
             };
-            (method, array.cost.um2, array.cost.um2 * array.cost.error)
-        });
-        for (method, um2, error) in arrays.chain(block.logic.iter().map(|piece| (4, piece.um2, piece.um2_error))) {
-            add(method, um2, error);
-            flops -= um2;
-            flops_error -= error;
+            sum.add(array.cost.um2, array.cost.um2 * array.cost.error);
         }
+        block.logic.iter().for_each(|piece| logic.add(piece.um2, piece.um2_error));
     });
-    add(3, flops, flops_error);
+    let mut flops = AreaSum { um2: tree.um2, error: tree.um2_error };
+    [grid, outside, small, logic].iter().for_each(|other| flops.add(-other.um2, -other.error));
     let part = |um2: f64| format!("{:.1}", 100.0 * um2 / tree.um2);
-    let row = |(what, um2, error): (&str, f64, f64)| vec![what.to_owned(), mm2(um2), percent(error, um2), part(um2)];
-    columns(&["FIGURES", "mm2", "±%", "%"], &methods.map(row)) + &large_flip_flop_memories(tree)
+    let row =
+        |what: &str, AreaSum { um2, error }: AreaSum| vec![what.to_owned(), mm2(um2), percent(error, um2), part(um2)];
+    let figures = columns(
+        &["FIGURES", "mm2", "±%", "%"],
+        &[
+            row("memories interpolated between CACTI points", grid),
+            row("memories outside the CACTI points, by closed form", outside),
+            row("memories built of flip-flops", small),
+            row("flip-flops", flops),
+            row("logic", logic),
+        ],
+    );
+    figures + &large_flip_flop_memories(tree)
+}
+
+/// Sum of areas with its error, both in um2.
+#[derive(Clone, Copy, Default)]
+struct AreaSum {
+    um2: f64,
+    error: f64,
+}
+
+impl AreaSum {
+    fn add(&mut self, um2: f64, error: f64) {
+        self.um2 += um2;
+        self.error += error;
+    }
 }
 
 /// Returns a note about the memories of flip-flops that take most of the area: a chip would build them as SRAM,
