@@ -135,6 +135,9 @@ impl Proof {
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];
+        // The proof may instantiate modules beside the proven one.
+        let others = instantiated(&texts)?.into_iter().filter(|file| *file != module);
+        let others: String = others.map(|file| format!(" {}", file.display())).collect();
         // A deliberate mistake may be in the module's file or in the proof file.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
         if mistake.is_some() && !texts.iter().any(stands_in) {
@@ -159,8 +162,6 @@ impl Proof {
         let top = self.top();
         let sizes = size.split_whitespace().filter_map(|one| one.split_once('='));
         let sizes = sizes.map(|(name, value)| format!("chparam -set {name} {value} {top}"));
-        let others: String =
-            instantiated(&[read(&module)?])?.iter().map(|file| format!(" {}", file.display())).collect();
         let read = format!("read_verilog -formal -sv proof.sv module.sv checker.sv{others}");
         let commands = [read].into_iter().chain(sizes).chain([
             format!("hierarchy -check -top {top}"),
