@@ -14,8 +14,9 @@ use crate::error::CudaError;
 pub const SOCKET: &str = "WARPSIEVE_EXEC_SOCKET";
 /// Version of the message format: the version of warpsieve.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Maximum size of an encoded message in bytes, not counting the raw bytes after it.
-const MAX_MESSAGE_BYTES: usize = 256 << 20;
+/// Maximum size of an encoded message in bytes. Messages hold names and numbers; everything that may be large
+/// (memory, fat binaries, output of kernels) follows as raw bytes, which this limit does not cover.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Request that a program sends to the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,9 +119,11 @@ pub enum Request {
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Sets the size of the heap from which kernels allocate memory, for modules that are loaded later.
-    Heap {
-        /// Size of the heap in bytes.
+    /// Sets the size of memory that the device library provides to each module that is loaded later.
+    Limit {
+        /// Memory whose size is set.
+        limit: Limit,
+        /// Size in bytes.
         bytes: u64,
     },
     /// Frees all device memory and unloads all modules.
@@ -133,6 +136,15 @@ pub enum Request {
         /// Text of the message to print.
         message: String,
     },
+}
+
+/// Memory of the device library whose size a program can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limit {
+    /// Buffer for the output of `printf` in kernels.
+    PrintBuffer,
+    /// Heap from which kernels allocate memory.
+    Heap,
 }
 
 /// Reply of the simulator to a request.
@@ -164,8 +176,9 @@ pub enum Reply {
     Kernel(Box<KernelProperties>),
     /// Number of CTAs that fit on an SM at once: the reply to [`Request::Occupancy`].
     Count(u32),
-    /// Output of `printf` in the kernel, in the order of the calls: the reply to [`Request::Launch`].
-    Printed(Vec<Printed>),
+    /// The kernel has run to its end: the reply to [`Request::Launch`]. The raw bytes after this reply are the
+    /// output of `printf` in the kernel, in the order of the calls ([`encode_printed`]).
+    Printed,
     /// Simulated time since the start of the run, in nanoseconds: the reply to [`Request::Time`].
     Time(f64),
     /// The call failed: the library returns this error code to the program.
@@ -176,9 +189,9 @@ pub enum Reply {
 }
 
 /// Piece of the output of `printf` in a kernel. A format is one conversion of C's `printf`, such as `%5.2f`,
-/// without `*`. It takes an argument of 64 bits, or of type `int` if it is `%c`.
+/// without `*`. The conversion takes an argument of 64 bits, or of type `int` if it is `%c`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Printed {
+pub enum PrintPiece {
     /// Text between conversions.
     Text(String),
     /// Integer, character or pointer.
@@ -256,6 +269,22 @@ pub struct DeviceProperties {
     pub core_khz: u32,
     /// Clock frequency of the DRAM in kHz.
     pub memory_khz: u32,
+}
+
+/// Encodes the output of a kernel as the raw bytes of [`Reply::Printed`].
+///
+/// # Errors
+/// Returns an error if the encoding fails.
+pub fn encode_printed(pieces: &[PrintPiece]) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(pieces).map_err(io::Error::other)
+}
+
+/// Decodes the output of a kernel from the raw bytes of [`Reply::Printed`].
+///
+/// # Errors
+/// Returns an error if the bytes are not the output of a kernel.
+pub fn decode_printed(raw: &[u8]) -> io::Result<Vec<PrintPiece>> {
+    postcard::from_bytes(raw).map_err(io::Error::other)
 }
 
 /// Sends a message, followed by raw bytes.

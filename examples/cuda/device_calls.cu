@@ -19,7 +19,7 @@ __global__ void build(Node **lists, int count) {
     int thread = blockIdx.x * blockDim.x + threadIdx.x;
     Node *list = nullptr;
     for (int i = 0; i < count; ++i) {
-        Node *node = static_cast<Node *>(malloc(sizeof(Node)));
+        Node *node = new Node;
         if (node == nullptr)
             break;
         node->value = thread + i;
@@ -35,21 +35,44 @@ __global__ void sum(Node **lists, int *sums) {
     for (Node *node = lists[thread]; node != nullptr;) {
         Node *next = node->next;
         total += node->value;
-        free(node);
+        delete node;
         node = next;
     }
     sums[thread] = total;
 }
 
-__global__ void take_all(int *blocks) {
-    while (malloc(1000) != nullptr)
-        atomicAdd(blocks, 1);
+struct Block {
+    int owner;
+    Block *next;
+};
+
+// Every thread takes blocks of several sizes until the heap is full, and marks them as its own. A mark that has
+// changed in the end shows that two blocks overlap.
+__global__ void take_all(int *blocks, int *overlaps) {
+    int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    Block *taken = nullptr;
+    for (size_t size = 1024; size >= sizeof(Block); size /= 2)
+        while (Block *block = static_cast<Block *>(malloc(size))) {
+            *block = {thread, taken};
+            taken = block;
+            atomicAdd(blocks, 1);
+        }
+    for (; taken != nullptr; taken = taken->next)
+        if (taken->owner != thread)
+            atomicAdd(overlaps, 1);
+}
+
+// Prints more than fits into the print buffer. The result of `printf` is negative where it did not fit.
+__global__ void flood(int *lost) {
+    if (printf("%d\n", threadIdx.x) < 0)
+        atomicAdd(lost, 1);
 }
 
 int main() {
     const int threads = 256, count = 6;
-    const size_t heap = 128 << 10;
+    const size_t heap = (128 << 10) + 600;
     CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, heap));
+    CHECK(cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 1024));
     const char title[] = "thread";
     char *title_device;
     CHECK(cudaMalloc(&title_device, sizeof title));
@@ -73,11 +96,16 @@ int main() {
         for (int thread = 0; thread < threads; ++thread)
             passed = passed && result[thread] == count * thread + count * (count - 1) / 2;
     }
-    int blocks = 0;
-    CHECK(cudaMemset(sums, 0, sizeof(int)));
-    take_all<<<1, 32>>>(sums);
-    CHECK(cudaMemcpy(&blocks, sums, sizeof(int), cudaMemcpyDeviceToHost));
-    passed = passed && blocks > 0 && blocks < int(heap / 1000);
+    int counts[3];
+    CHECK(cudaMemset(sums, 0, sizeof counts));
+    take_all<<<2, 64>>>(sums, sums + 1);
+    // A record of `flood` has 24 bytes.
+    flood<<<2, 32>>>(sums + 2);
+    CHECK(cudaMemcpy(counts, sums, sizeof counts, cudaMemcpyDeviceToHost));
+    std::printf("%d blocks, %d overlaps, %d lost records\n", counts[0], counts[1], counts[2]);
+    passed = passed && counts[0] > threads * count && counts[1] == 0 && counts[2] == 64 - 1024 / 24;
+    // The size of memory that a loaded module uses is fixed.
+    passed = passed && cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 2048) == cudaErrorInvalidValue;
     CHECK(cudaFree(title_device));
     CHECK(cudaFree(lists));
     CHECK(cudaFree(sums));

@@ -71,13 +71,16 @@ fn streams_managed_memory_and_host_functions_keep_their_order() {
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn kernels_print_in_order_with_the_program_and_allocate_memory() {
-    let CommandResult { out, .. } = passes("device_calls", &[], &[]);
+    let CommandResult { out, err, .. } = passes("device_calls", &[], &[]);
     let printed = "before\n\
                    thread  0 of 33  |  0.00|a|0x100000|  -1|100%\n\
                    thread 16 of 33  |  4.00|b|0x1000000000|  -1|100%\n\
                    thread 32 of 33  |  8.00|c|0x10000000000000|  -1|100%\n\
                    after\n";
     assert!(out.contains(printed), "{out}");
+    assert!(err.contains("note: 528 bytes that `printf` in kernel `_Z5floodPi` recorded did not fit"), "{err}");
+    let fixed = "cudaErrorInvalidValue: cudaLimitPrintfFifoSize: a module that uses this memory is already loaded";
+    assert!(err.contains(fixed), "{err}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Answers the CUDA requests of a program with the simulated machine.
 
 use std::fmt::Display;
+use std::mem;
 use std::sync::Arc;
 
 use cuda::error::CudaError;
 use cuda::fatbin;
-use cuda::wire::{self, DeviceProperties, KernelProperties, Reply, Request};
+use cuda::wire::{self, DeviceProperties, KernelProperties, Limit, Reply, Request};
 use rtl::sm::LaunchError;
 use warpsieve::run::{
     Device, DeviceError, DeviceKernel, DeviceLaunch, LaunchCounts, Progress, RunError, RunReport, ratio,
@@ -13,7 +14,7 @@ use warpsieve::run::{
 use warpsieve::text::format_thousands;
 
 use crate::emit::Emitter;
-use crate::library::{self, DEFAULT_HEAP_BYTES};
+use crate::library::{self, PrintBuffer, Sizes};
 use crate::{Note, Program};
 
 /// Number of threads per warp, as kernels see it.
@@ -22,10 +23,13 @@ const WARP_LANES: u32 = 32;
 const MAX_THREADS: u32 = 1024;
 
 /// Kernel whose properties the program has requested, and which it may launch.
+#[derive(Clone)]
 struct UsedKernel {
     /// Number of the kernel's module (loaded PTX text) in the simulated device.
     module: usize,
     kernel: Arc<DeviceKernel>,
+    /// Print buffer of the kernel's module.
+    print_buffer: Option<PrintBuffer>,
 }
 
 /// Server that answers all requests of a program with one simulated machine.
@@ -38,8 +42,10 @@ pub(crate) struct Server<'d, 'c> {
     /// For each loaded module, its number in the simulated device and the architecture of its PTX text.
     modules: Vec<(usize, u32)>,
     kernels: Vec<UsedKernel>,
-    /// Size in bytes of the heap of the modules that are loaded next.
-    heap_bytes: u64,
+    /// Sizes of the memory that the device library provides to the modules that are loaded next.
+    sizes: Sizes,
+    /// Raw bytes of the reply to the current request.
+    raw_reply: Vec<u8>,
     allocations: u64,
     launches: u64,
     is_refused: bool,
@@ -63,7 +69,8 @@ impl<'d, 'c> Server<'d, 'c> {
             note,
             modules: Vec::new(),
             kernels: Vec::new(),
-            heap_bytes: DEFAULT_HEAP_BYTES,
+            sizes: Sizes::default(),
+            raw_reply: Vec::new(),
             allocations: 0,
             launches: 0,
             is_refused: false,
@@ -76,8 +83,9 @@ impl<'d, 'c> Server<'d, 'c> {
         self.is_refused
     }
 
-    /// Frees the device memory and the modules of a process that has ended.
+    /// Frees the device memory and the modules of a process that has ended, and forgets its limits.
     pub fn end_process(&mut self) {
+        self.sizes = Sizes::default();
         self.device.reset();
         self.modules.clear();
         self.kernels.clear();
@@ -107,13 +115,8 @@ impl<'d, 'c> Server<'d, 'c> {
     /// Returns the reply to a request, and the raw bytes of the reply. `raw` holds the raw bytes of the
     /// request.
     pub fn answer(&mut self, request: Request, raw: &[u8]) -> (Reply, Vec<u8>) {
-        if let Request::Read { address, bytes } = request {
-            return match self.device.read(address, bytes as usize) {
-                Ok(read) => (Reply::Done, read),
-                Err(why) => (self.fail(CudaError::INVALID_VALUE, &why), Vec::new()),
-            };
-        }
-        (self.reply(request, raw), Vec::new())
+        let reply = self.reply(request, raw);
+        (reply, mem::take(&mut self.raw_reply))
     }
 
     fn reply(&mut self, request: Request, raw: &[u8]) -> Reply {
@@ -143,7 +146,13 @@ impl<'d, 'c> Server<'d, 'c> {
                 let total = self.device.memory_bytes();
                 Reply::Memory { free: total.saturating_sub(self.device.allocated_bytes()), total }
             }
-            Request::Read { .. } => Reply::Done,
+            Request::Read { address, bytes } => match self.device.read(address, bytes as usize) {
+                Ok(read) => {
+                    self.raw_reply = read;
+                    Reply::Done
+                }
+                Err(why) => self.fail(CudaError::INVALID_VALUE, &why),
+            },
             Request::Write { address } => self.reply_after(|device| device.write(address, raw)),
             Request::Fill { address, pitch, width, rows } => self.reply_after(|device| {
                 let row: Vec<u8> = raw.iter().copied().cycle().take(width as usize).collect();
@@ -160,10 +169,7 @@ impl<'d, 'c> Server<'d, 'c> {
             Request::Launch { kernel, grid, block, shared_bytes } => {
                 self.launch(kernel, grid, block, shared_bytes, raw)
             }
-            Request::Heap { bytes } => {
-                self.heap_bytes = bytes;
-                Reply::Done
-            }
+            Request::Limit { limit, bytes } => self.set_limit(limit, bytes),
             Request::Reset => {
                 self.end_process();
                 Reply::Done
@@ -241,13 +247,32 @@ impl<'d, 'c> Server<'d, 'c> {
         }
         let stem = self.program.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{stem}.{}.sm_{}.ptx", self.modules.len() + 1, chosen.arch);
-        match self.device.load(&name, &library::link(&chosen.text, self.heap_bytes)) {
+        match self.device.load(&name, &library::link(&chosen.text, self.sizes)) {
             Ok(module) => {
                 self.modules.push((module, chosen.arch));
                 Reply::Module(self.modules.len() as u32 - 1)
             }
             Err(error) => self.refuse(&error),
         }
+    }
+
+    fn set_limit(&mut self, limit: Limit, bytes: u64) -> Reply {
+        let name = match limit {
+            Limit::PrintBuffer => "cudaLimitPrintfFifoSize",
+            Limit::Heap => "cudaLimitMallocHeapSize",
+        };
+        let variable = library::variable_of(limit);
+        let uses = |module: usize| self.device.variables(module).iter().any(|found| found.name == variable);
+        if self.modules.iter().any(|(module, _)| uses(*module)) {
+            let why = format!("{name}: a module that uses this memory is already loaded, so its size is fixed");
+            return self.fail(CudaError::INVALID_VALUE, &why);
+        }
+        let total = self.device.memory_bytes();
+        if bytes > total || !self.sizes.set(limit, bytes) {
+            let why = format!("{name} of {bytes} bytes: the device has {total} bytes, and a heap at most 64 GiB");
+            return self.fail(CudaError::MEMORY_ALLOCATION, &why);
+        }
+        Reply::Done
     }
 
     fn variable(&mut self, module: u32, name: &str) -> Reply {
@@ -297,7 +322,8 @@ impl<'d, 'c> Server<'d, 'c> {
             max_threads: limits.required_block.or(limits.largest_block).map_or(MAX_THREADS, limit),
             arch,
         };
-        self.kernels.push(UsedKernel { module, kernel });
+        let print_buffer = PrintBuffer::find(&self.device, module);
+        self.kernels.push(UsedKernel { module, kernel, print_buffer });
         Reply::Kernel(Box::new(properties))
     }
 
@@ -314,10 +340,9 @@ impl<'d, 'c> Server<'d, 'c> {
     }
 
     fn launch(&mut self, number: u32, grid: [u32; 3], block: [u32; 3], shared_bytes: u64, raw: &[u8]) -> Reply {
-        let Some(UsedKernel { module, kernel }) = self.kernels.get(number as usize) else {
+        let Some(UsedKernel { module, kernel, print_buffer }) = self.kernels.get(number as usize).cloned() else {
             return Reply::Failed(CudaError::INVALID_DEVICE_FUNCTION);
         };
-        let (module, kernel) = (*module, kernel.clone());
         let name = kernel.program().name.clone();
         let Ok(shared_bytes) = u32::try_from(shared_bytes) else {
             let why = format!("kernel `{name}`: {shared_bytes} bytes of dynamic shared memory");
@@ -345,15 +370,8 @@ impl<'d, 'c> Server<'d, 'c> {
                     self.error = Some(error);
                     return reply;
                 }
-                match library::take_printed(&mut self.device, module) {
-                    Ok((pieces, lost)) => {
-                        if lost > 0 {
-                            let what =
-                                format!("note: {lost} bytes of the output of `printf` in kernel `{name}` are lost");
-                            (self.note)(Note::Message(&what));
-                        }
-                        Reply::Printed(pieces)
-                    }
+                match self.take_printed(print_buffer, &name) {
+                    Ok(()) => Reply::Printed,
                     Err(why) => self.refuse(&why),
                 }
             }
@@ -378,6 +396,22 @@ impl<'d, 'c> Server<'d, 'c> {
             Err(DeviceError::Stopped(why)) => self.refuse(&format!("kernel `{name}`: {why}")),
             Err(DeviceError::Earlier) => Reply::Failed(CudaError::LAUNCH_FAILURE),
         }
+    }
+
+    /// Makes what a kernel has printed the raw bytes of the reply.
+    fn take_printed(&mut self, buffer: Option<PrintBuffer>, kernel: &str) -> Result<(), String> {
+        let (pieces, lost) = match buffer {
+            Some(buffer) => buffer.take(&mut self.device)?,
+            None => (Vec::new(), 0),
+        };
+        if lost > 0 {
+            let why = "did not fit into the print buffer and are lost; `cudaLimitPrintfFifoSize` sets its size";
+            (self.note)(Note::Message(&format!(
+                "note: {lost} bytes that `printf` in kernel `{kernel}` recorded {why}"
+            )));
+        }
+        self.raw_reply = wire::encode_printed(&pieces).map_err(|error| error.to_string())?;
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cuda::error::CudaError;
-use cuda::wire::{DeviceProperties, Request};
+use cuda::wire::{DeviceProperties, Limit, Request};
 
 use crate::connection::Failure;
 use crate::launch::{MAX_BLOCK, MAX_GRID};
@@ -95,7 +95,7 @@ fn properties(state: &mut State, to: *mut c_void, device: c_int, layout: usize) 
     write_bytes(to, &bytes)
 }
 
-fn expect_device(device: c_int) -> Result<(), Failure> {
+pub fn expect_device(device: c_int) -> Result<(), Failure> {
     if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE.into()) }
 }
 
@@ -238,13 +238,14 @@ extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Accepts any limit on the stack, which is unlimited here, and on the output of `printf`, which has a buffer
-/// of fixed size. Refuses the limits of features that the model lacks.
+/// Sets the size of the print buffer, or of the heap, of kernels. Accepts any limit on the stack, which is
+/// unlimited here, and refuses the limits of features that the model lacks.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
-        0 | 1 => Ok(()),
-        2 => state.tell(&Request::Heap { bytes: value as u64 }, &[]),
+        0 => Ok(()),
+        1 => state.tell(&Request::Limit { limit: Limit::PrintBuffer, bytes: value as u64 }, &[]),
+        2 => state.tell(&Request::Limit { limit: Limit::Heap, bytes: value as u64 }, &[]),
         other => state.refuse(format!("cudaDeviceSetLimit: limit {other} with value {value} is not supported")),
     })
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use cuda::error::CudaError;
-use cuda::wire::{Reply, Request};
+use cuda::wire::{self, Reply, Request};
 
 use crate::connection::{Failure, fail_unexpected};
 use crate::managed;
@@ -82,7 +82,10 @@ fn launch(
         state.sticky = Some(error);
     }
     match launched? {
-        (Reply::Printed(pieces), _) => pieces.iter().try_for_each(print)?,
+        (Reply::Printed, raw) => {
+            let pieces = wire::decode_printed(&raw).map_err(|error| Failure::End(Some(error.to_string())))?;
+            pieces.iter().try_for_each(print)?;
+        }
         (reply, _) => return Err(fail_unexpected(&reply)),
     }
     managed::from_device(state)

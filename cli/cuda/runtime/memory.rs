@@ -8,6 +8,7 @@ use cuda::error::CudaError;
 use cuda::wire::{Reply, Request};
 
 use crate::connection::{Failure, fail_unexpected};
+use crate::device::expect_device;
 use crate::managed;
 use crate::pointers::{allocate, bytes_at, free, put, write_bytes};
 use crate::register::{load_managed, symbol};
@@ -162,7 +163,10 @@ extern "C" fn cudaMallocAsync(memory: *mut u64, bytes: usize, _stream: *mut c_vo
 /// Returns the only pool of memory, from which `cudaMallocAsync` allocates.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceGetDefaultMemPool(pool: *mut usize, device: c_int) -> c_int {
-    call(|_| if device == 0 { put(pool, DEFAULT_POOL) } else { Err(CudaError::INVALID_DEVICE.into()) })
+    call(|_| {
+        expect_device(device)?;
+        put(pool, DEFAULT_POOL)
+    })
 }
 
 /// Accepts the attributes that let a pool reuse or keep freed memory: freed memory is always available at
@@ -176,12 +180,19 @@ extern "C" fn cudaMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, _valu
     })
 }
 
+/// Allocates rows of device memory. Returns the address of the first row, and the distance between the starts
+/// of two rows in bytes.
+fn allocate_pitched(state: &mut State, width: usize, rows: usize, function: &str) -> Result<(u64, usize), Failure> {
+    let pitch = width.checked_next_multiple_of(PITCH_BYTES).ok_or(CudaError::INVALID_VALUE)?;
+    let bytes = pitch.checked_mul(rows).ok_or(CudaError::MEMORY_ALLOCATION)?;
+    Ok((allocate_on_device(state, bytes, function)?, pitch))
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cudaMallocPitch(memory: *mut u64, pitch: *mut usize, width: usize, height: usize) -> c_int {
     call(|state| {
-        let row = width.checked_next_multiple_of(PITCH_BYTES).ok_or(CudaError::INVALID_VALUE)?;
-        let bytes = row.checked_mul(height).ok_or(CudaError::MEMORY_ALLOCATION)?;
-        put(memory, allocate_on_device(state, bytes, "cudaMallocPitch")?)?;
+        let (address, row) = allocate_pitched(state, width, height, "cudaMallocPitch")?;
+        put(memory, address)?;
         put(pitch, row)
     })
 }
@@ -197,29 +208,30 @@ struct Extent {
 /// `cudaPitchedPtr` of CUDA: memory in rows, with the width and height that were requested.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Pitched {
-    memory: u64,
+struct PitchedPointer {
+    memory: *mut c_void,
     pitch: usize,
     width: usize,
     height: usize,
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaMalloc3D(pitched: *mut Pitched, Extent { width, height, depth }: Extent) -> c_int {
+extern "C" fn cudaMalloc3D(pitched: *mut PitchedPointer, Extent { width, height, depth }: Extent) -> c_int {
     call(|state| {
-        let pitch = width.checked_next_multiple_of(PITCH_BYTES).ok_or(CudaError::INVALID_VALUE)?;
-        let bytes = pitch.checked_mul(height).and_then(|slice| slice.checked_mul(depth));
-        let memory = allocate_on_device(state, bytes.ok_or(CudaError::MEMORY_ALLOCATION)?, "cudaMalloc3D")?;
-        put(pitched, Pitched { memory, pitch, width, height })
+        let rows = height.checked_mul(depth).ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let (address, pitch) = allocate_pitched(state, width, rows, "cudaMalloc3D")?;
+        let memory = ptr::with_exposed_provenance_mut(address as usize);
+        put(pitched, PitchedPointer { memory, pitch, width, height })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaMemset3D(pitched: Pitched, value: c_int, Extent { width, height, depth }: Extent) -> c_int {
+extern "C" fn cudaMemset3D(pitched: PitchedPointer, value: c_int, Extent { width, height, depth }: Extent) -> c_int {
     call(|state| {
+        let slice_bytes = pitched.pitch.checked_mul(pitched.height).ok_or(CudaError::INVALID_VALUE)?;
         (0..depth).try_for_each(|slice| {
-            let at = pitched.memory as usize + slice * pitched.pitch * pitched.height;
-            fill(state, ptr::with_exposed_provenance_mut(at), value, pitched.pitch, width, height)
+            let offset = slice.checked_mul(slice_bytes).ok_or(CudaError::INVALID_VALUE)?;
+            fill(state, pitched.memory.wrapping_byte_add(offset), value, pitched.pitch, width, height)
         })
     })
 }

@@ -9,7 +9,7 @@ use std::slice;
 
 use cuda::error::CudaError;
 use cuda::fatbin::{self, HEADER_BYTES};
-use cuda::wire::Printed;
+use cuda::wire::PrintPiece;
 
 use crate::connection::Failure;
 
@@ -116,17 +116,19 @@ unsafe extern "C" {
 }
 
 /// Prints a piece of the output of a kernel to the standard output of the program.
-pub fn print(piece: &Printed) -> Result<(), Failure> {
+pub fn print(piece: &PrintPiece) -> Result<(), Failure> {
     let c = |text: &str| CString::new(text).map_err(|_| CudaError::INVALID_VALUE);
     // SAFETY: each format is a single conversion, and the argument has the type that this conversion takes.
     // All strings live until the call returns.
     unsafe {
         match piece {
-            Printed::Text(text) => printf(c"%s".as_ptr(), c(text)?.as_ptr()),
-            Printed::String { format, value } => printf(c(format)?.as_ptr(), c(value)?.as_ptr()),
-            Printed::Real { format, value } => printf(c(format)?.as_ptr(), *value),
-            Printed::Integer { format, value } if format.ends_with('c') => printf(c(format)?.as_ptr(), *value as c_int),
-            Printed::Integer { format, value } => printf(c(format)?.as_ptr(), *value),
+            PrintPiece::Text(text) => printf(c"%s".as_ptr(), c(text)?.as_ptr()),
+            PrintPiece::String { format, value } => printf(c(format)?.as_ptr(), c(value)?.as_ptr()),
+            PrintPiece::Real { format, value } => printf(c(format)?.as_ptr(), *value),
+            PrintPiece::Integer { format, value } if format.ends_with('c') => {
+                printf(c(format)?.as_ptr(), *value as c_int)
+            }
+            PrintPiece::Integer { format, value } => printf(c(format)?.as_ptr(), *value),
         }
     };
     Ok(())
