@@ -9,7 +9,10 @@ as a failure. A program that prints neither has no check of its own.
 """
 
 import argparse
+import contextlib
 import hashlib
+import json
+import os
 import pathlib
 import re
 import resource
@@ -21,7 +24,9 @@ import tempfile
 import tomllib
 
 ARCH = "compute_75"
-LAUNCH = r"^launch \d+: "
+# What the simulator prints beside the program: a line for each launch, and a summary after the program's end.
+LAUNCH = r"^launch \d+: .*\n?"
+SUMMARY = r"^\S.* on .*\n  kernels  (?:.|\n)*"
 TYPES = "int|long|unsigned|size_t|u?int(?:32|64)_t|float|double"
 SOURCES = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inl"}
 
@@ -29,23 +34,36 @@ SOURCES = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inl"}
 def run(command, folder, seconds):
     """Returns the exit status and the output of a command. The status is None if the processor time did not suffice.
 
-    A process that waits for its input, or for another process, uses no processor time, so there is a limit of real
-    time too, for busy hosts a high one.
+    The limit holds for each process. A process that waits for its input, or for another process, uses no processor
+    time, so there is a limit of real time too, for busy hosts a high one.
     """
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        ended = subprocess.run(command, cwd=folder, timeout=20 * seconds, preexec_fn=limit, **pipes)
-    except subprocess.TimeoutExpired as late:
-        return None, (late.stdout or b"").decode(errors="replace")
+        process = subprocess.Popen(command, cwd=folder, start_new_session=True, preexec_fn=limit, **pipes)
     except OSError as error:
         return 127, f"error: {error}"
-    late = ended.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
-    return None if late else ended.returncode, ended.stdout.decode(errors="replace")
+    try:
+        output, _ = process.communicate(timeout=20 * seconds)
+        # A simulated program that a signal ends has the status 128 plus the number of the signal.
+        late = any(process.returncode in (-number, 128 + number) for number in (signal.SIGKILL, signal.SIGXCPU))
+    except subprocess.TimeoutExpired:
+        late = True
+    if late:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    return None if late else process.returncode, output.decode(errors="replace")
 
 
 def sources_of(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix in SOURCES and path.is_file())
+
+
+def makefile_of(folder):
+    """Returns the text of the makefiles of a program."""
+    files = sorted(path for path in folder.glob("[Mm]akefile*") if path.is_file())
+    return "".join(path.read_text(errors="replace") for path in files)
 
 
 def draw(place, suite):
@@ -54,7 +72,7 @@ def draw(place, suite):
     before, after = suite["path"].split("{name}")
     for folder in sorted(place.glob(suite["path"].format(name="*"))):
         text = "\n".join(path.read_text(errors="replace") for path in sources_of(folder))
-        makefile = "".join(path.read_text(errors="replace") for path in folder.glob("Makefile*"))
+        makefile = makefile_of(folder)
         linked = set(re.findall(r"(?<!\S)-l(\S+)", makefile)) - set(rules["linked"])
         linked.update(path.name for path in folder.rglob("*.dvc"))
         inputs = re.findall(r"^\t.*\$\(LAUNCHER\)(.*)", makefile, re.MULTILINE)
@@ -68,16 +86,24 @@ def draw(place, suite):
 
 
 def resize(folder, sizes, edits):
-    """Replaces the values of constants, by name, and other texts in the sources of a program."""
+    """Replaces the values of constants, by name, and other texts in the sources of a program.
+
+    Returns the names and texts that do not occur.
+    """
+    unused = {*sizes, *edits}
     for file in sources_of(folder):
         before = text = file.read_text(errors="surrogateescape")
         for name, value in sizes.items():
-            text = re.sub(rf"^(\s*# *define +(?:{name})[ \t]+)[^/\n]+", rf"\g<1>{value} ", text, flags=re.MULTILINE)
-            text = re.sub(rf"(\b(?:{TYPES}) +(?:{name}) *= *)[^;,\n]+", rf"\g<1>{value}", text)
+            define, constant = rf"^(\s*# *define +(?:{name})[ \t]+)[^/\n]+", rf"(\b(?:{TYPES}) +(?:{name}) *= *)[^;,\n]+"
+            text, defines = re.subn(define, rf"\g<1>{value} ", text, flags=re.MULTILINE)
+            text, constants = re.subn(constant, rf"\g<1>{value}", text)
+            unused -= {name} if defines + constants else set()
         for old, new in edits.items():
+            unused -= {old} if old in text else set()
             text = text.replace(old, new)
         if text != before:
             file.write_text(text, errors="surrogateescape")
+    return unused
 
 
 def build(nvcc, suite, folder, program):
@@ -88,8 +114,7 @@ def build(nvcc, suite, folder, program):
         replace = {"nvcc": f"{nvcc} -cudart shared", "arch": arch, "flags": " ".join(flags)}
         command = ["make", *(word.format(**replace) for word in suite["make"])]
         # A makefile names the program by a variable, by the target that runs it, or not at all.
-        text = "".join(path.read_text(errors="replace") for path in sorted(folder.glob("[Mm]akefile")))
-        named = re.search(r"^program\s*:?=\s*(\S+)", text, re.MULTILINE)
+        named = re.search(r"^program\s*:?=\s*(\S+)", makefile_of(folder), re.MULTILINE)
         binary = folder / program.get("program", named.group(1) if named else "main")
         binary.unlink(missing_ok=True)
     else:
@@ -103,8 +128,8 @@ def build(nvcc, suite, folder, program):
 
 def default_arguments(folder):
     """Returns the arguments of the first command of the makefile's target `run`."""
-    text = "".join(path.read_text(errors="replace") for path in folder.glob("Makefile"))
-    found = re.search(r"^run\s*:.*\n(?:\t#.*\n)*\t.*?(?:\$\(program\)|\./main)(.*)$", text, re.MULTILINE)
+    command = r"^run\s*:.*\n(?:\t#.*\n)*\t.*?(?:\$\(program\)|\./main)(.*)$"
+    found = re.search(command, makefile_of(folder), re.MULTILINE)
     return found.group(1).strip() if found else ""
 
 
@@ -120,6 +145,8 @@ def reason(text):
 
 def judge(suite, status, text, seconds):
     """Returns the result of a run in a word, and the reason unless it passed."""
+    launches = len(re.findall(LAUNCH, text, re.MULTILINE))
+    text = re.sub(SUMMARY, "", re.sub(LAUNCH, "", text, flags=re.MULTILINE), flags=re.MULTILINE)
     if status is None:
         return "time limit", f"more than {seconds} s"
     if status != 0:
@@ -127,59 +154,56 @@ def judge(suite, status, text, seconds):
     failure = re.search(suite["failure"], text)
     if failure:
         line = text[: failure.end()].count("\n")
-        return "failed", text.splitlines()[line].strip()[:200]
+        return "failed", text.split("\n")[line].strip()[:200]
     if re.search(suite["success"], text):
         return "passed", ""
-    return ("no check", "") if re.search(LAUNCH, text, re.MULTILINE) else ("failed", "no launch: " + reason(text))
+    return ("no check", "") if launches else ("failed", "no launch: " + reason(text))
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("suite")
-    arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("--nvcc", default="nvcc")
-    arguments.add_argument("--exec", default="warpsieve exec", help="command that runs a program")
-    arguments.add_argument("--seconds", type=int, default=300, help="limit of the processor time of a run")
-    arguments.add_argument("--only", help="regular expression of names")
-    arguments.add_argument("--kept", type=pathlib.Path, help="folder for built programs and their outputs")
-    arguments.add_argument("--no-run", action="store_true", help="only build")
-    arguments.add_argument("--output", type=pathlib.Path, help="file for the table")
-    given = arguments.parse_args()
-    suite = tomllib.loads((pathlib.Path(__file__).parent / "programs.toml").read_text())[given.suite]
-    kept = (given.kept or pathlib.Path(tempfile.mkdtemp())).resolve()
+def prepare(given, suite, name, place, folder):
+    """Copies, changes and builds a program. Returns its path, or `None` and the reason."""
+    program = suite["programs"].get(name, {})
+    shutil.rmtree(folder, ignore_errors=True)
+    # Links are replaced by what they point to, so that no change reaches the original.
+    shutil.copytree(given.folder / folder.relative_to(place), folder, ignore_dangling_symlinks=True)
+    status, text = run(["sh", "-ec", program.get("prepare", "")], folder, 600)
+    if status != 0:
+        return None, f"error: `prepare` ended with status {status}: {text}"
+    resize(folder, suite.get("sizes", {}), {})
+    unused = resize(folder, program.get("sizes", {}), program.get("edits", {}))
+    if unused:
+        return None, f"error: no source contains {', '.join(sorted(unused))}"
+    return build(given.nvcc, suite, folder, program)
+
+
+def run_suite(given, suite, kept):
+    """Builds and runs the programs of a suite. Returns the rows of the table and the number of each result."""
     place = kept / "copy"
     if not place.exists():
         shutil.copytree(given.folder, place, symlinks=True)
     names = draw(given.folder, suite) if "draw" in suite else list(suite["programs"])
     rows, counts = [], {}
-    for name in names:
-        if given.only and not re.search(given.only, name):
-            continue
+    for name in [name for name in names if re.search(given.only, name)]:
         program = suite["programs"].get(name, {})
         folder = place / suite["path"].format(name=name)
-        built = kept / f"{name}.path"
-        sizes = {**suite.get("sizes", {}), **program.get("sizes", {})}
-        if not built.exists():
-            original = given.folder / suite["path"].format(name=name)
-            shutil.rmtree(folder)
-            shutil.copytree(original, folder, symlinks=True)
-            subprocess.run(["sh", "-c", program.get("prepare", "")], cwd=folder, check=True)
-            resize(folder, sizes, program.get("edits", {}))
-            binary, text = build(given.nvcc, suite, folder, program)
-            (kept / f"{name}.build").write_text(text)
-            built.write_text(str(binary or ""))
-        binary = built.read_text()
+        # A program that is kept is built again when anything has changed that decides its build.
+        recipe = kept / f"{name}.json"
+        keys = ["sizes", "flags", "make"]
+        now = [given.nvcc, {key: suite.get(key) for key in keys}, program]
+        built = json.loads(recipe.read_text()) if recipe.exists() else {}
+        if built.get("recipe") != now:
+            binary, text = prepare(given, suite, name, place, folder)
+            built = {"recipe": now, "binary": str(binary or ""), "text": text}
+            recipe.write_text(json.dumps(built))
+        binary = built["binary"]
         words = program.get("arguments", default_arguments(folder))
         launches, result, why = 0, "not built", ""
         if not binary:
-            why = reason((kept / f"{name}.build").read_text())
+            why = reason(built["text"])
         elif given.no_run:
             result = "built"
         else:
-            simulator, *options = shlex.split(given.exec)
-            # A program runs in its own folder, where a relative path would not be found.
-            simulator = shutil.which(simulator) or simulator
-            command = [str(pathlib.Path(simulator).resolve()), *options, "--", binary, *shlex.split(words)]
+            command = [*given.exec, "--", binary, *shlex.split(words)]
             status, text = run(command, pathlib.Path(binary).parent, given.seconds)
             (kept / f"{name}.run").write_text(text)
             launches = len(re.findall(LAUNCH, text, re.MULTILINE))
@@ -192,10 +216,50 @@ def main():
         row = [name, f"`{words}`" if words else "", changed, str(launches), result, why]
         rows.append("| " + " | ".join(row) + " |")
         print(rows[-1], flush=True)
-    head = "| program | arguments | changed constants | launches | result | reason |\n|---|---|---|---|---|---|\n"
+    return rows, counts
+
+
+def command_of(text):
+    """Returns a command as a list of words. Programs run in their own folders, so its path becomes absolute."""
+    words = shlex.split(text)
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        raise SystemExit(f"`{text}` is no command that can be run")
+    return [os.path.abspath(program), *words[1:]]
+
+
+def main():
+    suites = tomllib.loads((pathlib.Path(__file__).parent / "programs.toml").read_text())
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("suite", choices=suites)
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("--nvcc", default="nvcc")
+    arguments.add_argument("--exec", default="warpsieve exec", help="command that runs a program")
+    arguments.add_argument("--seconds", type=int, default=300, help="limit of the processor time of a run")
+    arguments.add_argument("--only", default="", help="regular expression of names")
+    arguments.add_argument("--kept", type=pathlib.Path, help="folder for built programs and their outputs")
+    arguments.add_argument("--no-run", action="store_true", help="only build")
+    arguments.add_argument("--output", type=pathlib.Path, help="file for the table")
+    given = arguments.parse_args()
+    suite, options = suites[given.suite], given.exec
+    [given.nvcc] = command_of(given.nvcc)
+    given.exec = [] if given.no_run else command_of(options)
+    with contextlib.ExitStack() as stack:
+        kept = given.kept or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        kept = kept.resolve() / given.suite
+        kept.mkdir(parents=True, exist_ok=True)
+        rows, counts = run_suite(given, suite, kept)
+    if not rows:
+        raise SystemExit(f"no program has a name that matches `{given.only}`")
     total = ", ".join(f"{count} {result}" for result, count in sorted(counts.items()))
     print(total)
     if given.output:
+        commit, _ = subprocess.Popen(["git", "-C", given.folder, "rev-parse", "HEAD"], stdout=subprocess.PIPE).communicate()
+        commit = f" at commit {commit.decode().strip()[:12]}" if commit else ""
+        sizes = ", ".join(f"`{name} = {value}`" for name, value in suite.get("sizes", {}).items())
+        sizes = f" All programs: {sizes}." if sizes else ""
+        head = f"`{given.suite}`{commit}, with `{options}`.{sizes}\n\n"
+        head += "| program | arguments | changed constants | launches | result | reason |\n|---|---|---|---|---|---|\n"
         given.output.write_text(head + "\n".join(rows) + f"\n\n{total}\n")
 
 
