@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use miette::{Report, miette};
 use rtl::kernel::{Describe, Edge};
 use rtl::machine::{Machine, MachineConfig};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::launch::LaunchFile;
 use warpsieve::run::{Progress, RunOptions, Tap, run_tapped};
 
@@ -19,6 +20,12 @@ use super::lockstep::{Agreement, BATCH, Batch, Difference, Lockstep, Session};
 use super::ports::Ports;
 use super::registers::Values;
 use super::{Bench, Block, Memory, Poke};
+
+/// Returns the configuration of the machine preset `fermi`.
+pub(crate) fn fermi() -> MachineConfig {
+    let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+    ResolvedMachine::new(&request).expect("a machine that is built in").config
+}
 
 /// Block of a machine, or the reason why its module does not implement it.
 pub type Watched = Result<Box<dyn Watch>, String>;
@@ -318,18 +325,15 @@ impl Tap for LockstepTap<'_> {
 mod tests {
     use std::path::Path;
 
-    use warpsieve::config::{Request, ResolvedMachine};
-
     use super::super::blocks;
     use super::*;
 
     /// Runs a module next to block 0 of its kind in `fermi`, while a kernel runs.
     fn run(path: &str, kernel: &str, cycles: u64) -> MachineRun {
         let block = blocks().into_iter().find(|block| block.path() == path).unwrap();
-        let machine = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap();
         let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(kernel);
         let launch = warpsieve::run::open(&launch, None).unwrap();
-        block.run_in_machine(0, launch, &machine.config, cycles, &Arc::default(), &mut |_| {}).unwrap()
+        block.run_in_machine(0, launch, &fermi(), cycles, &Arc::default(), &mut |_| {}).unwrap()
     }
 
     #[test]

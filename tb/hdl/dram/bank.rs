@@ -15,7 +15,7 @@ use rtl::dram::bank::Bank;
 use rtl::dram::config::DramTiming;
 use rtl::kernel::{Describe, Edge};
 
-use super::timing::fermi;
+use crate::machine::fermi;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
@@ -71,7 +71,7 @@ struct Unit {
 /// Returns the timing of the GDDR5 memory of the machine `fermi`, or a timing with short random distances,
 /// depending on `size`.
 pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
-    let gddr5 = fermi().timing;
+    let gddr5 = fermi().dram.timing;
     match size {
         Size::Small => DramTiming {
             rcd_rd: 3,
@@ -122,6 +122,20 @@ pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
     }
 }
 
+/// Returns the distances between commands to one bank, as parameters of a module.
+pub(super) fn distances(t: &DramTiming) -> [(&'static str, u32); 8] {
+    [
+        ("RCD_RD", t.rcd_rd),
+        ("RCD_WR", t.rcd_wr),
+        ("RAS", t.ras),
+        ("RC", t.rc),
+        ("RTP", t.rtp),
+        ("WR_TO_PRE", t.write_latency() + t.wr),
+        ("RP", t.rp),
+        ("RFC", t.rfc),
+    ]
+}
+
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         Self { timing: timing(size, &mut random), dut: Bank::CLOSED, moods: TrafficModes::default(), random }
@@ -130,18 +144,7 @@ impl Unit {
 
 impl Bench for Unit {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let t = &self.timing;
-        let distances = [
-            ("RCD_RD", t.rcd_rd),
-            ("RCD_WR", t.rcd_wr),
-            ("RAS", t.ras),
-            ("RC", t.rc),
-            ("RTP", t.rtp),
-            ("WR_TO_PRE", t.write_latency() + t.wr),
-            ("RP", t.rp),
-            ("RFC", t.rfc),
-        ];
-        let parameters = [("ROW_BITS", ROW_BITS)].into_iter().chain(distances);
+        let parameters = [("ROW_BITS", ROW_BITS)].into_iter().chain(distances(&self.timing));
         parameters.map(|(name, value)| (name, value.to_string())).collect()
     }
 

@@ -31,9 +31,10 @@ use rtl::kernel::{
 };
 use rtl::machine::{DRAM, Machine};
 
-use super::bank::timing;
-use super::timing::{SplitDescription, fermi};
+use super::bank::{self, timing};
+use super::timing::{self, SplitDescription};
 use crate::links::{input, link, output};
+use crate::machine::fermi;
 use crate::ports::append_bits;
 use crate::{Bench, Memory, Mistake, Poke, Ports, Random, Size, TrafficModes, Violation, Watch};
 
@@ -92,27 +93,10 @@ fn parameters(config: &DramConfig, mem_bursts: u64) -> Vec<(&'static str, String
         ("ROW_BITS", config.rows.ilog2()),
         ("COLUMN_BITS", config.columns.ilog2()),
         ("READ_LATENCY", t.read_latency()),
-        ("RCD_RD", t.rcd_rd),
-        ("RCD_WR", t.rcd_wr),
-        ("RAS", t.ras),
-        ("RC", t.rc),
-        ("RTP", t.rtp),
-        ("WR_TO_PRE", t.write_latency() + t.wr),
-        ("RP", t.rp),
-        ("RFC", t.rfc),
-        ("RRD_S", t.rrd_s),
-        ("RRD_L", t.rrd_l),
-        ("FAW", t.faw),
-        ("AW32", t.aw32),
-        ("CCD_S", t.column_to_column()),
-        ("CCD_L", t.ccd_l),
-        ("RD_TO_WR", t.read_to_write()),
-        ("WR_TO_RD_S", t.write_latency() + t.wtr_s),
-        ("WR_TO_RD_L", t.write_latency() + t.wtr_l),
-        ("PPD", t.ppd),
         ("REFI", t.refi),
         ("REFRESH_OFF", u32::from(config.refresh == Refresh::Off)),
     ];
+    let numbers = numbers.into_iter().chain(bank::distances(t)).chain(timing::distances(t));
     let numbers = numbers.map(|(name, value)| (name, value.to_string()));
     let memory = ("MEM_BURSTS", mem_bursts.to_string());
     numbers.into_iter().chain([memory]).chain(maps(config)).collect()
@@ -362,7 +346,7 @@ const DEPTH: u32 = 2;
 
 /// Returns the configuration of a channel.
 fn config(size: Size, random: &mut Random) -> DramConfig {
-    let fermi = fermi();
+    let fermi = fermi().dram;
     match size {
         Size::Fermi | Size::Synthesised => fermi,
         Size::Small => DramConfig {

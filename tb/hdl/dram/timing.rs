@@ -17,9 +17,9 @@ use rtl::dram::layout::MappingConfig;
 use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
-use warpsieve::config::{Request, ResolvedMachine};
 
 use super::bank::timing;
+use crate::machine::fermi;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
@@ -71,12 +71,6 @@ struct Unit {
     random: Random,
 }
 
-/// Returns the DRAM configuration of the machine preset `fermi`.
-pub(super) fn fermi() -> DramConfig {
-    let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    ResolvedMachine::new(&request).expect("a machine that is built in").config.dram
-}
-
 /// Returns the DRAM configuration of `fermi` with the given bank groups, banks per group and timing. The
 /// number of row hits that may overtake an older request is not limited.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
@@ -86,8 +80,24 @@ pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming)
         banks_per_group,
         mapping: MappingConfig::new(&["column", "bank", "group", "row"], &[]),
         timing,
-        ..fermi()
+        ..fermi().dram
     }
+}
+
+/// Returns the distances between commands to different banks, as parameters of a module.
+pub(super) fn distances(t: &DramTiming) -> [(&'static str, u32); 10] {
+    [
+        ("RRD_S", t.rrd_s),
+        ("RRD_L", t.rrd_l),
+        ("FAW", t.faw),
+        ("AW32", t.aw32),
+        ("CCD_S", t.column_to_column()),
+        ("CCD_L", t.ccd_l),
+        ("RD_TO_WR", t.read_to_write()),
+        ("WR_TO_RD_S", t.write_latency() + t.wtr_s),
+        ("WR_TO_RD_L", t.write_latency() + t.wtr_l),
+        ("PPD", t.ppd),
+    ]
 }
 
 impl Unit {
@@ -138,24 +148,10 @@ impl Unit {
 impl Bench for Unit {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let t = &self.timing;
-        let values = [
-            ("GROUPS", self.groups),
-            ("BANKS_PER_GROUP", self.banks_per_group),
-            ("RRD_S", t.rrd_s),
-            ("RRD_L", t.rrd_l),
-            ("FAW", t.faw),
-            ("AW32", t.aw32),
-            ("RC", t.rc),
-            ("CCD_S", t.column_to_column()),
-            ("CCD_L", t.ccd_l),
-            ("RD_TO_WR", t.read_to_write()),
-            ("WR_TO_RD_S", t.write_latency() + t.wtr_s),
-            ("WR_TO_RD_L", t.write_latency() + t.wtr_l),
-            ("PPD", t.ppd),
-            ("RP", t.rp),
-            ("RFC", t.rfc),
-        ];
-        values.map(|(name, value)| (name, value.to_string())).into()
+        let banks = [("GROUPS", self.groups), ("BANKS_PER_GROUP", self.banks_per_group)];
+        let others = [("RC", t.rc), ("RP", t.rp), ("RFC", t.rfc)];
+        let parameters = banks.into_iter().chain(distances(t)).chain(others);
+        parameters.map(|(name, value)| (name, value.to_string())).collect()
     }
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {

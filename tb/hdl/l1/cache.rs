@@ -17,22 +17,15 @@ use rtl::cells::line::LINE_BYTES;
 use rtl::index::linear::Linear;
 use rtl::kernel::{ArrayView, Block, Chan, Describe, Edge, Field, Fields, Logic, Wake};
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess, WarpReply};
-use rtl::l1::bypass::none::NoScheme;
-use rtl::l1::config::{BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
-use rtl::l1::decoupled::DecoupledConfig;
-use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
-use rtl::l1::mrpb::MrpbConfig;
-use rtl::l1::prefetch::PrefetchLimits;
-use rtl::l1::prefetch::none::NoPrefetcher;
-use rtl::l1::victim::none::NoVictimCache;
-use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request};
 use rtl::replacement::lru::Lru;
 
 use super::accesses;
 use crate::links::{self, link};
+use crate::machine::fermi;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
@@ -98,52 +91,29 @@ struct Unit {
     random: Random,
 }
 
-/// Configuration of an L1D without any scheme, as in `fermi`.
-fn plain(sets: u32, ways: u32, line_bytes: u32) -> L1Config {
-    L1Config {
-        sets,
-        ways,
-        line_bytes,
-        mshr_entries: 32,
-        mshr_merges: 8,
-        mshr_policy: NoMshrPolicy {}.into(),
-        miss_queue: 8,
-        fail_order: FailOrder::MshrFirst,
-        fetch: Fetch::Line,
-        lookups: 1,
-        banks: BanksConfig::SECTORS,
-        store_hit: StoreHit::Evict,
-        bypass: NoScheme {}.into(),
-        bypass_sectors: 0,
-        index: Linear {}.into(),
-        replacement: Lru {}.into(),
-        hints: false,
-        organisation: Organisation::Plain,
-        decoupled: DecoupledConfig::LI2015,
-        dueling: DuelingConfig::OFF,
-        mrpb: MrpbConfig::NONE,
-        prefetch: NoPrefetcher {}.into(),
-        prefetch_limits: PrefetchLimits { queue: 4, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
-        victim: NoVictimCache {}.into(),
-    }
-}
-
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
-        let lsu = |slots, access_queue| LsuConfig { slots, access_queue, request_latency: 1, reply_latency: 1 };
+        // The L1D of `fermi` has no scheme, like the module.
+        let fermi = fermi();
+        let lsu = |slots, access_queue| LsuConfig { slots, access_queue, ..fermi.lsu };
         let (l1, lsu, partitions) = match size {
             Size::Small | Size::Synthesised => {
+                let (sets, ways, line_bytes) = (2, 2, 64);
                 let (mshr_entries, mshr_merges, miss_queue) = (4, 3, 3);
-                (L1Config { mshr_entries, mshr_merges, miss_queue, ..plain(2, 2, 64) }, lsu(5, 2), 3)
+                let l1 = L1Config { sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, ..fermi.l1 };
+                (l1, lsu(5, 2), 3)
             }
-            Size::Fermi => (plain(32, 4, 128), lsu(64, 8), 6),
+            Size::Fermi => (fermi.l1, fermi.lsu, fermi.num_partitions),
             Size::Any => {
                 let mut below = |limit: u64| random.below(limit) as u32;
                 let l1 = L1Config {
                     mshr_entries: 1 + below(6),
                     mshr_merges: 1 + below(4),
                     miss_queue: 2 + below(5),
-                    ..plain(1 << below(4), 2 << below(2), 64 << below(2))
+                    sets: 1 << below(4),
+                    ways: 2 << below(2),
+                    line_bytes: 64 << below(2),
+                    ..fermi.l1
                 };
                 (l1, lsu(1 + below(8), 1 + below(4)), 1 + below(7))
             }

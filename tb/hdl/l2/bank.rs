@@ -20,20 +20,14 @@ use isa::lanes::AtomicFn;
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::line::LINE_BYTES;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
-use rtl::index::linear::Linear;
 use rtl::kernel::{ArrayView, Block as _, Chan, Describe, Edge, Field, Fields, Logic, RxBank, TxBank, Wake};
-use rtl::l2::bypass::none::NoBypass;
-use rtl::l2::partition::none::NoPartition;
-use rtl::l2::prefetch::PrefetchLimits;
-use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{BankPlace, Coherence, FrcConfig, L2Bank, L2Config, L2Io, TransientConfig, VictimBind};
-use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
-use rtl::replacement::lru::Lru;
 
 use crate::cells::atomic::FUNCTIONS;
 use crate::links::{input, link, output};
+use crate::machine::fermi;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation, WordOf};
 
 block! {
@@ -90,19 +84,20 @@ struct Shape {
 
 impl Shape {
     fn new(size: Size, random: &mut Random) -> Self {
+        let machine = fermi();
         let fermi = Self {
-            sets: 64,
-            ways: 16,
-            line_bytes: 128,
-            latency: 4,
-            entries: 32,
-            merges: 4,
-            replies: 8,
+            sets: machine.l2.sets,
+            ways: machine.l2.ways,
+            line_bytes: machine.l2.line_bytes,
+            latency: machine.l2.lookup_latency,
+            entries: machine.l2.mshr_entries,
+            merges: machine.l2.mshr_merges,
+            replies: machine.l2.reply_queue,
             pending: 32,
             frc: 64,
             swap_latency: 1,
-            burst_bytes: 64,
-            partitions: 6,
+            burst_bytes: machine.dram.burst_bytes(),
+            partitions: machine.num_partitions,
             line_bits: 25,
             sm_bits: 4,
             partition_bits: 3,
@@ -159,21 +154,10 @@ impl Shape {
             sets: self.sets,
             ways: self.ways,
             line_bytes: self.line_bytes,
-            split_requests: 1,
-            index: Linear {}.into(),
-            replacement: Lru {}.into(),
-            hints: false,
             lookup_latency: self.latency,
             mshr_entries: self.entries,
             mshr_merges: self.merges,
-            mshr_policy: NoMshrPolicy {}.into(),
             reply_queue: self.replies,
-            data_ports: 1,
-            atomic_buffer: false,
-            bypass: NoBypass {}.into(),
-            partition: NoPartition {}.into(),
-            prefetch: NoPrefetcher {}.into(),
-            prefetch_limits: PrefetchLimits { queue: 1, mshr_share: 1, miss_queue_share: 1, page_bytes: 1 << 16 },
             flow: TransientConfig {
                 pending_queue: self.pending,
                 serve_transient: true,
@@ -182,6 +166,7 @@ impl Shape {
                 frc: self.frc(),
             }
             .into(),
+            ..fermi().l2
         }
     }
 
