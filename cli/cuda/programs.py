@@ -5,7 +5,8 @@
 
 SUITE is the name of a suite in `cli/cuda/programs.toml`; FOLDER is a copy of its repository, which stays unchanged.
 A program passes if it ends with status 0, prints what its suite expects of a success, and nothing that its suite lists
-as a failure. A program that prints neither has no check of its own.
+as a failure. A program that prints neither has no check of its own; it runs a second time with `--check`, which compares
+its memory with that of the functional interpreter after each launch.
 """
 
 import argparse
@@ -28,6 +29,13 @@ ARCH = "compute_75"
 LAUNCH = r"^launch \d+: .*\n?"
 SUMMARY = r"^\S.* on .*\n  kernels  (?:.|\n)*"
 TYPES = "int|long|unsigned|size_t|u?int(?:32|64)_t|float|double"
+HEAD = """# CUDA programs of other projects
+
+`cli/cuda/programs.py` writes the sections of this page. It builds the programs of a suite unchanged but for the constants that the tables name, runs
+them with `warpsieve exec`, and searches their output for the words with which they report success or failure. A program without such words runs a
+second time with `--check`, which compares its memory with that of the functional interpreter after each launch: "memory equal" or "memory differs".
+[cuda.md](../cuda.md) describes `exec`, and what it refuses.
+"""
 SOURCES = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inl"}
 
 
@@ -67,7 +75,7 @@ def makefile_of(folder):
 
 
 def draw(place, suite):
-    """Returns the names of the programs that a suite draws: those with the lowest hash of the seed and the name."""
+    """Returns the programs that a suite draws, those with the lowest hashes of the seed and the name, and from how many."""
     rules, names = suite["draw"], []
     before, after = suite["path"].split("{name}")
     for folder in sorted(place.glob(suite["path"].format(name="*"))):
@@ -81,8 +89,7 @@ def draw(place, suite):
         if not linked and not included and not re.search(rules["textures"], text):
             names.append(str(folder.relative_to(place))[len(before) : -len(after) or None])
     digest = lambda name: hashlib.sha256(f"{rules['seed']}:{name}".encode()).hexdigest()
-    print(f"{rules['count']} of {len(names)} programs drawn with seed {rules['seed']}")
-    return sorted(sorted(names, key=digest)[: rules["count"]], key=str.lower)
+    return sorted(sorted(names, key=digest)[: rules["count"]], key=str.lower), len(names)
 
 
 def resize(folder, sizes, edits):
@@ -176,14 +183,13 @@ def prepare(given, suite, name, place, folder):
     return build(given.nvcc, suite, folder, program)
 
 
-def run_suite(given, suite, kept):
-    """Builds and runs the programs of a suite. Returns the rows of the table and the number of each result."""
+def run_suite(given, suite, names, kept):
+    """Builds and runs programs of a suite. Returns the rows of the table and the number of each result."""
     place = kept / "copy"
     if not place.exists():
         shutil.copytree(given.folder, place, symlinks=True)
-    names = draw(given.folder, suite) if "draw" in suite else list(suite["programs"])
     rows, counts = [], {}
-    for name in [name for name in names if re.search(given.only, name)]:
+    for name in names:
         program = suite["programs"].get(name, {})
         folder = place / suite["path"].format(name=name)
         # A program that is kept is built again when anything has changed that decides its build.
@@ -203,11 +209,16 @@ def run_suite(given, suite, kept):
         elif given.no_run:
             result = "built"
         else:
-            command = [*given.exec, "--", binary, *shlex.split(words)]
-            status, text = run(command, pathlib.Path(binary).parent, given.seconds)
+            start = lambda *options: run(
+                [*given.exec, *options, "--", binary, *shlex.split(words)], pathlib.Path(binary).parent, given.seconds
+            )
+            status, text = start()
             (kept / f"{name}.run").write_text(text)
             launches = len(re.findall(LAUNCH, text, re.MULTILINE))
             result, why = judge({**suite, **program}, status, text, given.seconds)
+            if result == "no check":
+                status, text = start("--check", "--quiet")
+                result, why = ("memory equal", "") if status == 0 else ("memory differs", reason(text))
         counts[result] = counts.get(result, 0) + 1
         why = why.replace(str(pathlib.Path(binary or folder).parent) + "/", "").replace("|", "\\|")
         changed = [f"{key} = {value}" for key, value in program.get("sizes", {}).items()]
@@ -228,6 +239,15 @@ def command_of(text):
     return [os.path.abspath(program), *words[1:]]
 
 
+def write_section(file, title, text):
+    """Replaces the section of a page, or adds it. Sections are in alphabetical order."""
+    present = file.read_text() if file.exists() else HEAD
+    head, *sections = re.split(r"^(?=## )", present, flags=re.MULTILINE)
+    sections = [section.rstrip() for section in sections if not section.startswith(f"## {title}\n")]
+    sections = sorted([*sections, f"## {title}\n{text.rstrip()}"])
+    file.write_text("\n\n".join([head.rstrip(), *sections]) + "\n")
+
+
 def main():
     suites = tomllib.loads((pathlib.Path(__file__).parent / "programs.toml").read_text())
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -244,23 +264,31 @@ def main():
     suite, options = suites[given.suite], given.exec
     [given.nvcc] = command_of(given.nvcc)
     given.exec = [] if given.no_run else command_of(options)
+    drawn = ""
+    names = list(suite["programs"])
+    if "draw" in suite:
+        names, among = draw(given.folder, suite)
+        drawn = f" {len(names)} of {among} programs are drawn with seed {suite['draw']['seed']}."
+    chosen = [name for name in names if re.search(given.only, name)]
+    if not chosen:
+        raise SystemExit(f"no program has a name that matches `{given.only}`: {', '.join(names)}")
     with contextlib.ExitStack() as stack:
         kept = given.kept or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         kept = kept.resolve() / given.suite
         kept.mkdir(parents=True, exist_ok=True)
-        rows, counts = run_suite(given, suite, kept)
-    if not rows:
-        raise SystemExit(f"no program has a name that matches `{given.only}`")
+        rows, counts = run_suite(given, suite, chosen, kept)
     total = ", ".join(f"{count} {result}" for result, count in sorted(counts.items()))
     print(total)
     if given.output:
-        commit, _ = subprocess.Popen(["git", "-C", given.folder, "rev-parse", "HEAD"], stdout=subprocess.PIPE).communicate()
-        commit = f" at commit {commit.decode().strip()[:12]}" if commit else ""
+        git = ["git", "-C", str(given.folder), "rev-parse", "--short=12", "HEAD"]
+        commit = subprocess.run(git, stdout=subprocess.PIPE, check=False).stdout.decode().strip()
+        options = re.sub(r"^\S*/", "", options)
         sizes = ", ".join(f"`{name} = {value}`" for name, value in suite.get("sizes", {}).items())
-        sizes = f" All programs: {sizes}." if sizes else ""
-        head = f"`{given.suite}`{commit}, with `{options}`.{sizes}\n\n"
-        head += "| program | arguments | changed constants | launches | result | reason |\n|---|---|---|---|---|---|\n"
-        given.output.write_text(head + "\n".join(rows) + f"\n\n{total}\n")
+        text = f"Commit {commit or 'unknown'}, command `{options}`.{drawn}"
+        text += f" Constants of all programs: {sizes}." if sizes else ""
+        text += f" Results: {total}.\n\n| program | arguments | changed constants | launches | result | reason |\n"
+        text += "|---|---|---|---|---|---|\n" + "\n".join(rows)
+        write_section(given.output, given.suite, text)
 
 
 main()
