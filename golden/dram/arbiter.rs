@@ -9,8 +9,8 @@
 //!   oldest request wins.
 //!
 //! The [`policy`](super::policy) defines the priorities. A request waits for older requests to the same
-//! burst. The check assumes that the channel has room for all read data, never refreshes, and does not
-//! collect writes to drain them together.
+//! burst, and a read waits for room in the buffer for read data. The write drain may restrict the choice to
+//! reads or to writes. Once a refresh is due, only the row hits of that cycle are still served before it.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
