@@ -31,7 +31,7 @@ SUMMARY = r"^\S.* on .*\n  kernels  (?:.|\n)*"
 TYPES = "int|long|unsigned|size_t|u?int(?:32|64)_t|float|double"
 HEAD = """# CUDA programs of other projects
 
-`cli/cuda/programs.py` writes the sections of this page. It builds the programs of a suite unchanged but for the constants that the tables name, runs
+`cli/cuda/programs.py` writes the sections of this page. It builds the programs of a suite, unchanged but for the constants that the tables name, runs
 them with `warpsieve exec`, and searches their output for the words with which they report success or failure. A program without such words runs a
 second time with `--check`, which compares its memory with that of the functional interpreter after each launch: "memory equal" or "memory differs".
 [cuda.md](../cuda.md) describes `exec`, and what it refuses.
@@ -217,8 +217,14 @@ def run_suite(given, suite, names, kept):
             launches = len(re.findall(LAUNCH, text, re.MULTILINE))
             result, why = judge({**suite, **program}, status, text, given.seconds)
             if result == "no check":
-                status, text = start("--check", "--quiet")
-                result, why = ("memory equal", "") if status == 0 else ("memory differs", reason(text))
+                checked, text = start("--check", "--quiet")
+                if checked == 0:
+                    result = "memory equal"
+                elif checked == 1:
+                    # A check has failed.
+                    result, why = "memory differs", reason(text)
+                else:
+                    why = f"--check: {'time limit' if checked is None else reason(text)}"
         counts[result] = counts.get(result, 0) + 1
         why = why.replace(str(pathlib.Path(binary or folder).parent) + "/", "").replace("|", "\\|")
         changed = [f"{key} = {value}" for key, value in program.get("sizes", {}).items()]
