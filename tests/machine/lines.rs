@@ -88,9 +88,9 @@ fn eviction_hints_keep_a_line_that_is_read_again_if_the_l1_obeys_them() {
 }
 
 /// The same launches without an L1D, on an L2 in which all lines of a bank lie in one set of four ways. There,
-/// too, only the hints keep the line. The L2 keeps its lines between launches: in the second one, the first read
-/// of the line hits too, and so do the reads of two lines that the first launch read last, because lines with
-/// `.cs` replace each other.
+/// too, only the hints keep the line. The L2 keeps its lines between launches. In the second launch, the first read
+/// of that line is therefore a hit too. Two of the lines that the first launch read last are also hits, because
+/// lines with `.cs` replace only each other.
 #[test]
 fn eviction_hints_keep_a_line_that_is_read_again_if_the_l2_obeys_them() {
     let hits = |hints: &str| {

@@ -1,9 +1,19 @@
 //! # Device library
 //! Functions that kernels call but do not contain, because the CUDA driver provides them: `printf`, `malloc`
-//! andXX
+//! and `free`. They are PTX here, which is added to the modules that declare them, so their instructions and
+//! accesses take simulated time like those of the kernel. `printf` only writes records to a buffer in device
+//! memory. The host reads them after the launch ([`PrintBuffer::take`]).
 
 use cuda::wire::{Limit, PrintPiece};
 use warpsieve::run::Device;
+
+/// Functions of each part of the library, and the PTX text of the part.
+const PARTS: [(&[&str], &str); 2] =
+    [(&["vprintf"], include_str!("device/vprintf.ptx")), (&["malloc", "free"], include_str!("device/malloc.ptx"))];
+/// Largest heap: the heads of the lists of free blocks number the blocks of 16 bytes with 32 bits.
+const MAX_HEAP_BYTES: u64 = 16 << 32;
+/// Number of bytes that are read at once to find the end of a string.
+const STRING_PIECE_BYTES: u64 = 256;
 
 /// Sizes of the memory that the library provides to each module.
 #[derive(Clone, Copy, Debug)]
@@ -19,22 +29,6 @@ impl Default for Sizes {
     }
 }
 
-/// Functions of each part of the library, and the PTX text of the part.
-const PARTS: [(&[&str], &str); 2] =
-    [(&["vprintf"], include_str!("device/vprintf.ptx")), (&["malloc", "free"], include_str!("device/malloc.ptx"))];
-/// Largest heap: the heads of the lists of free blocks number the blocks of 16 bytes with 32 bits.
-const MAX_HEAP_BYTES: u64 = 16 << 32;
-/// Number of bytes that are read at once to find the end of a string.
-const STRING_PIECE_BYTES: u64 = 256;
-
-/// Returns the name of the variable that the library adds to the modules that use the limited memory.
-pub fn variable_of(limit: Limit) -> &'static str {
-    match limit {
-        Limit::PrintBuffer => "warpsieve_print_buffer",
-        Limit::Heap => "warpsieve_heap",
-    }
-}
-
 impl Sizes {
     /// Sets one of the sizes, and returns false if it is larger than the library supports. A size of 0 becomes
     /// that of the smallest variable.
@@ -46,6 +40,14 @@ impl Sizes {
         };
         *size = bytes.max(1);
         true
+    }
+}
+
+/// Returns the name of the variable that the library adds to the modules that use the limited memory.
+pub fn variable_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::PrintBuffer => "warpsieve_print_buffer",
+        Limit::Heap => "warpsieve_heap",
     }
 }
 

@@ -95,6 +95,7 @@ fn properties(state: &mut State, to: *mut c_void, device: c_int, layout: usize) 
     write_bytes(to, &bytes)
 }
 
+/// Fails unless `device` is the number of the only device.
 pub fn expect_device(device: c_int) -> Result<(), Failure> {
     if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE.into()) }
 }

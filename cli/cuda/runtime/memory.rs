@@ -180,8 +180,8 @@ extern "C" fn cudaMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, _valu
     })
 }
 
-/// Allocates rows of device memory. Returns the address of the first row, and the distance between the starts
-/// of two rows in bytes.
+/// Allocates rows of device memory. Returns the address of the first row, and the pitch: the number of bytes
+/// from the start of a row to the start of the next one.
 fn allocate_pitched(state: &mut State, width: usize, rows: usize, function: &str) -> Result<(u64, usize), Failure> {
     let pitch = width.checked_next_multiple_of(PITCH_BYTES).ok_or(CudaError::INVALID_VALUE)?;
     let bytes = pitch.checked_mul(rows).ok_or(CudaError::MEMORY_ALLOCATION)?;
