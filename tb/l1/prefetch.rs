@@ -199,7 +199,7 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
         let (_, stats, _) = run_checked(&l1, program.collect(), manners);
         *issued.entry(l1.prefetch.typetag_name()).or_insert(0) += stats.useful + stats.late;
     }
-    assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
+    assert!(issued.len() >= 4 && issued.values().all(|used| *used > 10), "{issued:?}");
 }
 
 /// Generates the loads of a random program. In each phase of the program, the warps take turns in executing a
@@ -256,7 +256,7 @@ fn prefetchers_alone_return_the_lines_of_their_twins() {
             }
         }
     }
-    assert!(returned.len() == 4 && returned.values().all(|lines| *lines > 500), "{returned:?}");
+    assert!(returned.len() >= 4 && returned.values().all(|lines| *lines > 500), "{returned:?}");
 }
 
 #[test]
