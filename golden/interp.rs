@@ -408,5 +408,9 @@ mod compiled_tests;
 mod modifier_tests;
 
 #[cfg(test)]
+#[path = "interp/recursion_tests.rs"]
+mod recursion_tests;
+
+#[cfg(test)]
 #[path = "interp/tensor_tests.rs"]
 mod tensor_tests;

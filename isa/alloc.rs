@@ -64,24 +64,7 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
         return Ok(program.clone());
     }
     let cfg = Cfg::new(&program.insts);
-    let mut words = vec![Accesses::default(); usize::from(program.regs)];
-    let mut preds = vec![Accesses::default(); usize::from(program.preds)];
-    for (pc, inst) in program.insts.iter().enumerate() {
-        let pc = pc as u32;
-        for reg in inst.source_regs() {
-            words[usize::from(reg.index)].read(pc, reg.wide);
-        }
-        for pred in inst.source_preds() {
-            preds[usize::from(pred)].read(pc, false);
-        }
-        let guarded = inst.guard.is_some();
-        for reg in inst.dest_regs() {
-            words[usize::from(reg.index)].write(pc, reg.wide, guarded);
-        }
-        for pred in inst.dest_preds() {
-            preds[usize::from(pred)].write(pc, false, guarded);
-        }
-    }
+    let (words, preds) = accesses(&program.insts, (program.regs, program.preds));
     let fail = |position: u32, what, limit| AllocError {
         file: program.file.to_string(),
         line: program.insts[position as usize / 2].line,
@@ -105,6 +88,97 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     Ok(out)
 }
 
+/// Returns the accesses to each value of a program in virtual form: first of the `regs` registers, then of
+/// the `preds` predicates.
+fn accesses(insts: &[Inst], (regs, preds): (u16, u16)) -> (Vec<Accesses>, Vec<Accesses>) {
+    let mut words = vec![Accesses::default(); usize::from(regs)];
+    let mut truths = vec![Accesses::default(); usize::from(preds)];
+    for (pc, inst) in insts.iter().enumerate() {
+        let pc = pc as u32;
+        for reg in inst.source_regs() {
+            words[usize::from(reg.index)].read(pc, reg.wide);
+        }
+        for pred in inst.source_preds() {
+            truths[usize::from(pred)].read(pc, false);
+        }
+        let guarded = inst.guard.is_some();
+        for reg in inst.dest_regs() {
+            words[usize::from(reg.index)].write(pc, reg.wide, guarded);
+        }
+        for pred in inst.dest_preds() {
+            truths[usize::from(pred)].write(pc, false, guarded);
+        }
+    }
+    (words, truths)
+}
+
+/// Values that are live before an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Registers, in ascending order of their indices.
+    pub regs: Vec<Reg>,
+    /// Predicates, in ascending order.
+    pub preds: Vec<u16>,
+}
+
+/// Returns the values that are live before each of the instructions at `pcs`, in a program in virtual form
+/// with `regs` registers and `preds` predicates.
+#[must_use]
+pub fn live_values(insts: &[Inst], (regs, preds): (u16, u16), pcs: &[u32]) -> Vec<Live> {
+    let cfg = Cfg::new(insts);
+    let (words, truths) = accesses(insts, (regs, preds));
+    let mut live = vec![Live::default(); pcs.len()];
+    let mut work = Vec::new();
+    let mut visited = vec![u32::MAX; cfg.blocks.len()];
+    let mut find = |value: u32, touches: &Accesses, found: &mut dyn FnMut(usize)| {
+        let mut is_live = vec![false; pcs.len()];
+        walk(&cfg, touches, (value, &mut visited, &mut work), |first, last| {
+            for (at, pc) in is_live.iter_mut().zip(pcs) {
+                *at |= (first..=last).contains(&(2 * pc));
+            }
+        });
+        is_live.iter().enumerate().filter(|(_, live)| **live).for_each(|(at, _)| found(at));
+    };
+    for (index, touches) in words.iter().enumerate() {
+        let reg = Reg { index: index as u16, wide: touches.wide };
+        find(index as u32, touches, &mut |at| live[at].regs.push(reg));
+    }
+    for (pred, touches) in truths.iter().enumerate() {
+        find((words.len() + pred) as u32, touches, &mut |at| live[at].preds.push(pred as u16));
+    }
+    live
+}
+
+/// Walks back from every read of a value, through all predecessors of its basic block, until an unguarded
+/// write of the value. Calls `found` with the first and the last position of each range at which the value is
+/// live. `visited` holds the last value for which a walk reached the end of each basic
+/// block, so that each block is visited once per value; `number` identifies the value.
+fn walk(
+    cfg: &Cfg,
+    touches: &Accesses,
+    (number, visited, work): (u32, &mut [u32], &mut Vec<(u32, u32)>),
+    mut found: impl FnMut(u32, u32),
+) {
+    work.extend(touches.reads.iter().map(|&pc| (cfg.block_of(pc), pc)));
+    while let Some((b, before)) = work.pop() {
+        let block = &cfg.blocks[b as usize];
+        // Values that are live at the end of a block are live up to the write of its last instruction.
+        let last = if before == block.end { 2 * before - 1 } else { 2 * before };
+        let upto = touches.kills.partition_point(|&k| k < before);
+        if upto > 0 && touches.kills[upto - 1] >= block.start {
+            found(2 * touches.kills[upto - 1] + 1, last);
+            continue;
+        }
+        found(2 * block.start, last);
+        for &p in &block.preds {
+            if visited[p as usize] != number {
+                visited[p as usize] = number;
+                work.push((p, cfg.blocks[p as usize].end));
+            }
+        }
+    }
+}
+
 impl Accesses {
     fn read(&mut self, pc: u32, wide: bool) {
         self.reads.push(pc);
@@ -124,8 +198,6 @@ impl Accesses {
 
 /// Returns the live intervals of all values that are read or written.
 fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
-    // Used to visit each block once per value: `visited[b]` is the last value for which the walk back through
-    // the blocks reached the end of basic block `b`.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());
@@ -136,29 +208,10 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
             first = first.min(2 * pc + 1);
             last = last.max(2 * pc + 1);
         }
-        for &pc in &touches.reads {
-            first = first.min(2 * pc);
-            last = last.max(2 * pc);
-            work.push((cfg.block_of(pc), pc));
-        }
-        // Walks back from every read, through all predecessors of its basic block, until an unguarded write
-        // of the value.
-        while let Some((b, before)) = work.pop() {
-            let block = &cfg.blocks[b as usize];
-            let upto = touches.kills.partition_point(|&k| k < before);
-            if upto > 0 && touches.kills[upto - 1] >= block.start {
-                continue;
-            }
-            first = first.min(2 * block.start);
-            for &p in &block.preds {
-                if visited[p as usize] != value as u32 {
-                    visited[p as usize] = value as u32;
-                    let end = cfg.blocks[p as usize].end;
-                    last = last.max(2 * end - 1);
-                    work.push((p, end));
-                }
-            }
-        }
+        walk(cfg, touches, (value as u32, &mut visited, &mut work), |from, upto| {
+            first = first.min(from);
+            last = last.max(upto);
+        });
         if first != u32::MAX {
             found.push(Interval { value: value as u16, wide: touches.wide, first, last });
         }

@@ -40,6 +40,10 @@ pub enum Form {
     Physical,
 }
 
+/// Default size of the stack of a thread in bytes, for functions that call themselves. CUDA has the same
+/// default (`cudaLimitStackSize`).
+pub const STACK_BYTES: u32 = 1024;
+
 /// Kernel that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -68,8 +72,11 @@ pub struct Program {
     /// Largest alignment of a shared variable in bytes, at least 1. If there is a dynamic array,
     /// `shared_bytes` is a multiple of the alignment of this array.
     pub shared_align: u32,
-    /// Size of a thread's local memory in bytes, a multiple of 16.
+    /// Size of a thread's local memory in bytes, a multiple of 16. The stack is included.
     pub local_bytes: u32,
+    /// Size of the stack in bytes, a multiple of 16: [`STACK_BYTES`], unless [`Program::resize_stack`] has set
+    /// another size. 0 if no function of the kernel calls itself.
+    pub stack_bytes: u32,
     /// Size of the constants of the module in bytes.
     pub const_bytes: u32,
     /// Device address of the constants of the module; set by [`Program::link`].
@@ -230,6 +237,15 @@ impl Program {
 }
 
 impl Program {
+    /// Sets the size of the stack in bytes, rounded up to a multiple of 16. Does nothing if the kernel has none.
+    pub fn resize_stack(&mut self, bytes: u32) {
+        if self.stack_bytes > 0 {
+            let bytes = bytes.next_multiple_of(16);
+            self.local_bytes = self.local_bytes - self.stack_bytes + bytes;
+            self.stack_bytes = bytes;
+        }
+    }
+
     /// True if a thread at `pc` exits without doing anything else: only no-ops and unguarded branches precede
     /// an unguarded exit.
     #[must_use]

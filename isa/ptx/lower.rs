@@ -3,8 +3,9 @@
 //! targets, and modifiers become fields of operations. An instruction that the machine cannot execute causes
 //! an error with the position of that instruction.
 //!
-//! * Functions are inlined at each call, so recursion is rejected. A call through a pointer becomes a
-//!   selection among the functions whose addresses are taken. Parameters become registers.
+//! * Functions are inlined at each call; a function that calls itself gets a stack in local memory. A call
+//!   through a pointer becomes a selection among the functions whose addresses are taken. Parameters become
+//!   registers.
 //! * Shared variables that the kernel and its functions name are laid out in the order of declaration, file
 //!   level first. Dynamic shared memory (`.extern .shared x[]`) begins after the last of them. Local
 //!   variables of a function follow those of its caller.
@@ -27,6 +28,7 @@ mod moves;
 mod operands;
 mod packed;
 mod params;
+mod recursion;
 mod scope;
 mod tensor;
 mod texture;
@@ -37,13 +39,14 @@ mod wmma;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::call::Frame;
 use self::control::Jump;
 use self::layout::{Layout, lay_out, parameters};
 use self::modifiers::Modifiers;
 use self::params::{ParamPlace, Piece};
+use self::recursion::{Region, recursive_functions};
 use self::scope::{NameLookup, Scope, Scopes};
 use super::ast::{Function, Instruction, Module, Span, Statement, Storage, Variable};
 use super::data::Symbols;
@@ -51,7 +54,7 @@ use super::forms::{self, Verdict};
 use super::{PtxError, Source};
 use input::format_count;
 use isa::cfg::resolve_reconvergence;
-use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Relocation, Target};
+use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Relocation, STACK_BYTES, Target};
 
 /// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
@@ -86,6 +89,8 @@ pub struct PreparedModule<'a> {
     lines: Vec<u32>,
     /// Functions whose addresses the program takes; computed at first use.
     addressed: OnceCell<Vec<&'a Function<'a>>>,
+    /// Addresses of the functions that can call themselves; computed at first use.
+    recursive: OnceCell<FxHashSet<u64>>,
 }
 
 impl<'a> PreparedModule<'a> {
@@ -114,6 +119,7 @@ impl<'a> PreparedModule<'a> {
             locals: layout::locals(source, module.variables.iter(), 0)?,
             lines: std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1)).collect(),
             addressed: OnceCell::new(),
+            recursive: OnceCell::new(),
         })
     }
 
@@ -149,6 +155,12 @@ impl<'a> PreparedModule<'a> {
     fn addressed_functions(&self) -> &[&'a Function<'a>] {
         self.addressed.get_or_init(|| self.module.addressed_functions())
     }
+
+    /// True if the function can call itself, directly or through others.
+    fn is_recursive(&self, function: &Function<'a>) -> bool {
+        let recursive = self.recursive.get_or_init(|| recursive_functions(self.module, self));
+        self.module.function_address(function.name.text).is_some_and(|address| recursive.contains(&address))
+    }
 }
 
 struct Lowering<'p, 'a> {
@@ -183,6 +195,10 @@ struct Lowering<'p, 'a> {
     /// maximum of this size so far.
     local_top: u32,
     local_bytes: u32,
+    /// Set while a recursive function is being inlined.
+    region: Option<Region>,
+    /// True if the kernel has a recursive call.
+    has_stack: bool,
     insts: Vec<Inst>,
     jumps: Vec<Jump<'a>>,
     relocations: Vec<Relocation>,
@@ -245,6 +261,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             locals: FxHashMap::default(),
             local_top: 0,
             local_bytes: 0,
+            region: None,
+            has_stack: false,
             insts: Vec::new(),
             jumps: Vec::new(),
             relocations: Vec::new(),
@@ -289,6 +307,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 // Abandons all inlined calls that the lowering of the rejected statement had begun.
                 self.scopes.leave(scope);
                 self.frames.truncate(depth);
+                self.region.take_if(|region| region.depth >= depth);
                 self.local_top = local_top;
                 self.pending.clear();
             }
@@ -530,6 +549,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         let name = |names: &mut FxHashMap<u16, String>, index| names.remove(&(index as u16)).unwrap_or_default();
         let names = (0..self.num_regs).map(|reg| name(&mut self.reg_names, reg));
         let names = names.chain((0..self.num_preds).map(|pred| name(&mut self.pred_names, pred))).collect();
+        let stack_bytes = if self.has_stack { STACK_BYTES } else { 0 };
         Ok(Program {
             name: function.name.text.to_string(),
             file: self.source.name.clone(),
@@ -542,7 +562,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             names,
             shared_bytes: self.layout.shared_bytes,
             shared_align: self.layout.shared_align,
-            local_bytes: self.local_bytes.next_multiple_of(16),
+            local_bytes: self.local_bytes.next_multiple_of(16) + stack_bytes,
+            stack_bytes,
             const_bytes: self.prepared.symbols.const_bytes,
             const_base: 0,
             textures: [].into(),

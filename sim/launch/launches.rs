@@ -1,6 +1,8 @@
 //! Reads the `[[step.launch]]` tables of a launch file: kernel, grid, CTA size and arguments of a launch.
 
 use golden::reference::{Array, ElementType};
+use isa::map::LOCAL_BYTES;
+use isa::program::STACK_BYTES;
 
 use super::buffers::read_number;
 use super::iteration::Iterations;
@@ -17,6 +19,9 @@ const MAX_THREADS: u32 = 1024;
 /// Maximum dynamic shared memory per CTA that a launch file can request, in bytes. The limit of the machine
 /// is checked later, when the kernel is known.
 const MAX_SHARED_BYTES: i128 = 1 << 30;
+/// Maximum size of the stack of a thread in bytes: half of the local memory that a thread can have. The other
+/// half is left for variables.
+const MAX_STACK_BYTES: i128 = LOCAL_BYTES as i128 / 2;
 /// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
 /// Keyword for a null pointer in the arguments of a launch.
@@ -28,7 +33,7 @@ pub(super) fn read_launch(
     node: &Node<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<KernelLaunch> {
-    let keys = &["ptx", "kernel", "grid", "block", "shared_bytes", "args"];
+    let keys = &["ptx", "kernel", "grid", "block", "shared_bytes", "stack_bytes", "args"];
     let table = node.table(keys, problems)?;
     let ptx = match (table.get("ptx"), &scope.ptx) {
         (Some(node), _) => existing_file(scope, &node, "a PTX file", problems),
@@ -53,6 +58,13 @@ pub(super) fn read_launch(
             node.integer(0..=MAX_SHARED_BYTES, why, problems)
         }
     };
+    let stack_bytes = match table.get("stack_bytes") {
+        None => Some(STACK_BYTES.into()),
+        Some(node) => {
+            let why = "bytes of the stack of a thread, which functions use that call themselves";
+            node.integer(0..=MAX_STACK_BYTES, why, problems)
+        }
+    };
     let args_node = table.require("args", problems);
     let args = args_node.as_ref().and_then(|node| read_args(scope, iterations, node, problems));
     let (args, arg_places) = args?.into_iter().unzip();
@@ -62,6 +74,7 @@ pub(super) fn read_launch(
         grid: grid?,
         block: block?,
         shared_bytes: u32::try_from(shared_bytes?).ok()?,
+        stack_bytes: u32::try_from(stack_bytes?).ok()?,
         args,
         kernel_place: kernel_node?.place,
         block_place: block_node?.place,

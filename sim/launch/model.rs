@@ -276,6 +276,8 @@ pub struct KernelLaunch {
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA, in bytes. The kernel's static shared memory is not included.
     pub shared_bytes: u32,
+    /// Size of the stack of a thread in bytes, for functions that call themselves.
+    pub stack_bytes: u32,
     /// Arguments of the launch, one per kernel parameter.
     pub args: Vec<Argument>,
     pub(super) kernel_place: Place,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use golden::interp;
 use golden::memory::FlatMemory;
-use isa::program::{Addresses, Param, Program};
+use isa::program::{Addresses, Param, Program, STACK_BYTES};
 use ptx::Source;
 use ptx::data::{ModuleData, data};
 use ptx::lower::PreparedModule;
@@ -44,6 +44,8 @@ pub struct Device<'o> {
     modules: Vec<DeviceModule>,
     /// Lowest address that contains code. Code is placed from the end of memory downward.
     code: u64,
+    /// Size of the stack of a thread in bytes, for kernels that are translated later.
+    stack_bytes: u32,
     launches: u64,
     /// Name of the last launched kernel, and all counters before this launch.
     last: Option<(String, Earlier)>,
@@ -199,6 +201,7 @@ impl<'o> Device<'o> {
             map: None,
             modules: Vec::new(),
             code: memory_end(config),
+            stack_bytes: STACK_BYTES,
             launches: 0,
             last: None,
             stopped: None,
@@ -392,6 +395,12 @@ impl<'o> Device<'o> {
         globals.chain(constants).collect()
     }
 
+    /// Sets the size of the stack of a thread in bytes, for the kernels that are translated from now on.
+    /// Functions that call themselves use the stack.
+    pub fn set_stack(&mut self, bytes: u32) {
+        self.stack_bytes = bytes;
+    }
+
     /// Translates a kernel of a module, or returns the kernel if it has already been translated.
     ///
     /// # Errors
@@ -404,6 +413,7 @@ impl<'o> Device<'o> {
         let DeviceModule { source, addresses, .. } = &self.modules[module];
         let parsed = source.parse()?;
         let mut program = PreparedModule::new(source, &parsed)?.lower(name)?;
+        program.resize_stack(self.stack_bytes);
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
         program.link(addresses).map_err(|e| bad(&e))?;
         let interpreted = Arc::new(program);

@@ -75,12 +75,23 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     file.resolve_kernels(&names)?;
     let mut modules = BTreeMap::new();
     for (ptx, source, module) in &parsed {
-        let launches = file.launches().filter(|launch| launch.ptx == **ptx);
-        let mut known = HashSet::new();
-        let wanted: Vec<&str> = launches.map(|launch| &*launch.kernel).filter(|kernel| known.insert(*kernel)).collect();
+        // The largest stack of a kernel's launches is the one that all of them get.
+        let mut stacks: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut wanted: Vec<&str> = Vec::new();
+        for launch in file.launches().filter(|launch| launch.ptx == **ptx) {
+            let stack = stacks.entry(&launch.kernel).or_insert_with(|| {
+                wanted.push(&launch.kernel);
+                0
+            });
+            *stack = launch.stack_bytes.max(*stack);
+        }
         let prepared = PreparedModule::new(source, module)?;
-        let programs = wanted.into_iter().map(|kernel| prepared.lower(kernel));
-        let programs = programs.collect::<Result<_, _>>()?;
+        let translate = |kernel: &str| {
+            let mut program = prepared.lower(kernel)?;
+            program.resize_stack(stacks[kernel]);
+            Ok(program)
+        };
+        let programs = wanted.into_iter().map(translate).collect::<Result<_, RunError>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
     }
     Ok(modules)

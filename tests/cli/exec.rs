@@ -85,6 +85,27 @@ fn kernels_print_in_order_with_the_program_and_allocate_memory() {
 
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn functions_call_themselves_and_their_stack_has_the_size_that_the_program_sets() {
+    let CommandResult { err, .. } = passes("recursion", &[], &["--check"]);
+    let fixed = "cudaErrorInvalidValue: cudaLimitStackSize: a kernel with a stack is already in use";
+    assert!(err.contains(fixed), "{err}");
+    // The emitted launch needs the larger stack, too.
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("launches");
+    passes("recursion", &[], &["--quiet", "--emit", to.to_str().unwrap()]);
+    let file = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "toml")).unwrap();
+    let ended = warpsieve(&["run", file.to_str().unwrap(), "--check", "--machine", "volta"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\nstack_bytes = 8192\n"), "{text}");
+    fs::write(&file, text.replace("stack_bytes = 8192", "stack_bytes = 64")).unwrap();
+    let CommandResult { status, err, .. } = warpsieve(&["run", file.to_str().unwrap()]);
+    assert!(status != Some(0) && err.contains("with the stack of its recursive functions"), "{err}");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn the_device_has_the_properties_of_the_machine() {
     let CommandResult { out, .. } = passes("matrix", &[], &["--set", "num_sms=7", "--design", "pric"]);
     assert!(out.contains("warpsieve fermi + pric: 7 SMs"), "{out}");

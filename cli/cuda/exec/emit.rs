@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
-use isa::program::Param;
+use isa::program::{Param, STACK_BYTES};
 use isa::types::Type;
 use rtl::sm::NamedRange;
 use toml::Value;
@@ -94,8 +94,12 @@ impl Emitter {
         });
         let arguments: Vec<String> = arguments.collect();
         let shared = if *shared_bytes == 0 { String::new() } else { format!("shared_bytes = {shared_bytes}\n") };
+        let stack = match kernel.program().stack_bytes {
+            0 | STACK_BYTES => String::new(),
+            bytes => format!("stack_bytes = {bytes}\n"),
+        };
         let launch = format!(
-            "\n[[step]]\n[[step.launch]]\nkernel = {}\ngrid = {grid:?}\nblock = {block:?}\n{shared}args = [\n    {},\n]\n",
+            "\n[[step]]\n[[step.launch]]\nkernel = {}\ngrid = {grid:?}\nblock = {block:?}\n{shared}{stack}args = [\n    {},\n]\n",
             quote(name),
             arguments.join(",\n    ")
         );

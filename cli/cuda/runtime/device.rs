@@ -239,12 +239,12 @@ extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Sets the size of the print buffer, or of the heap, of kernels. Accepts any limit on the stack, which is
-/// unlimited here, and refuses the limits of features that the model lacks.
+/// Sets the size of the stack, of the print buffer or of the heap of kernels, and refuses the limits of
+/// features that the model lacks.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
-        0 => Ok(()),
+        0 => state.tell(&Request::Limit { limit: Limit::Stack, bytes: value as u64 }, &[]),
         1 => state.tell(&Request::Limit { limit: Limit::PrintBuffer, bytes: value as u64 }, &[]),
         2 => state.tell(&Request::Limit { limit: Limit::Heap, bytes: value as u64 }, &[]),
         other => state.refuse(format!("cudaDeviceSetLimit: limit {other} with value {value} is not supported")),

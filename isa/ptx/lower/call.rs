@@ -6,10 +6,11 @@ use super::super::PtxError;
 use super::super::ast::{Function, Instruction, Name, Operand, OperandKind, Statement, Storage, Variable};
 use super::Lowering;
 use super::control::open_branch;
-use super::layout::{extent, locals};
+use super::layout::extent;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::ParamPlace;
+use super::recursion::Activation;
 use input::format_count;
 use isa::lanes::CompareOp;
 use isa::program::{Dst, Guard, Inst, Op, Src};
@@ -25,12 +26,14 @@ pub(super) struct Frame<'a> {
     /// Pcs of the branches that replace the function's `ret` instructions; they lead to the end of the
     /// function.
     returns: Vec<usize>,
+    /// Set while a function that can call itself is being inlined.
+    pub(super) activation: Option<Activation>,
     /// Lists of branch targets from `.branchtargets`, indexed by the label that names the list.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
 /// Argument of a call, from which the value of a parameter is taken.
-enum Argument {
+pub(super) enum Argument {
     /// A `.param` variable of the caller. The parameter uses the same registers as this variable.
     Pieces(usize),
     /// Value of a register or a constant.
@@ -59,11 +62,12 @@ impl<'a> Lowering<'_, 'a> {
             Statement::Declare(variable) => Some(variable),
             _ => None,
         });
-        let (offsets, top) = locals(self.source, declared, self.local_top)?;
-        self.locals.extend(offsets.into_iter().map(|(place, at)| ((instance, place), at)));
-        self.local_top = top;
-        self.local_bytes = self.local_bytes.max(top);
-        self.frames.push(Frame { function, instance, returns: Vec::new(), tables });
+        for variable in declared.filter(|variable| variable.storage == Storage::Local) {
+            let (bytes, align) = extent(self.source, variable)?;
+            let at = self.grow_local(variable, bytes, align)?;
+            self.locals.insert((instance, variable.name.span.start), at);
+        }
+        self.frames.push(Frame { function, instance, returns: Vec::new(), activation: None, tables });
         self.scopes.open();
         Ok(())
     }
@@ -199,6 +203,15 @@ impl<'a> Lowering<'_, 'a> {
         let passed = function.params.iter().zip(arguments);
         let mut passed: Vec<_> =
             passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
+        let active = self.frames.iter().position(|frame| std::ptr::eq(frame.function, function));
+        if active.is_some() || self.prepared.is_recursive(function) {
+            match active {
+                Some(depth) => self.call_again(depth, function, returns, passed)?,
+                None => self.inline_recursive(function, returns, passed)?,
+            }
+            self.land(skip);
+            return Ok(());
+        }
         let wanted = function.returns.iter().zip(returns);
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
         // If a variable is both an argument and a result of the call, the argument is copied first, so that
@@ -254,7 +267,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Makes every `ret` of the current function branch to the instruction after the inlined body. Removes a
     /// `ret` at the end of the body, which would only branch to the next instruction.
-    fn close_body(&mut self) {
+    pub(super) fn close_body(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         let mut returns = std::mem::take(&mut frame.returns);
         let last = self.insts.len().wrapping_sub(1);
@@ -274,12 +287,6 @@ impl<'a> Lowering<'_, 'a> {
         returns: usize,
         arguments: usize,
     ) -> Result<(), PtxError> {
-        if self.frames.iter().any(|frame| std::ptr::eq(frame.function, function)) {
-            let message = format!("`{}` calls itself: recursion is not supported", function.name.text);
-            return Err(self
-                .error(name.span, "this call", message)
-                .with_help("functions are inlined where they are called"));
-        }
         if self.frames.len() > MAX_CALLS {
             let message = format!("calls are nested more than {MAX_CALLS} deep");
             return Err(self.error(name.span, "this call", message));
@@ -377,15 +384,9 @@ impl<'a> Lowering<'_, 'a> {
         };
         let place = if takes_address(function, formal) {
             let (bytes, align) = extent(self.source, formal)?;
-            let at = u64::from(self.local_top).next_multiple_of(align.max(8));
-            let end = at.saturating_add(bytes);
-            if end > isa::map::LOCAL_BYTES {
-                return Err(self.error(formal.name.span, "declared here", "too large for local memory"));
-            }
-            self.local_top = end as u32;
-            self.local_bytes = self.local_bytes.max(self.local_top);
-            self.spill_pieces(pieces, at as u32)?;
-            ParamPlace::Local(at as u32)
+            let at = self.grow_local(formal, bytes, align.max(8))?;
+            self.spill_pieces(pieces, at)?;
+            ParamPlace::Local(at)
         } else {
             ParamPlace::Pieces(pieces)
         };
@@ -395,7 +396,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Returns the index of the list of registers that receives a result. This is the list of the caller's
     /// `.param` variable, or a new list if the result is a register.
-    fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
+    pub(super) fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
         match formal.storage {
             Storage::Param => self.result_pieces(operand),
             _ => self.new_pieces(),
@@ -415,7 +416,12 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Copies a result to its destination in the caller, unless the inlined function has already written it
     /// there.
-    fn take_result(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>, place: usize) -> Result<(), PtxError> {
+    pub(super) fn take_result(
+        &mut self,
+        formal: &Variable<'a>,
+        operand: &'a Operand<'a>,
+        place: usize,
+    ) -> Result<(), PtxError> {
         let ty = formal.ty.unwrap_or(Type::B32);
         if formal.storage == Storage::Reg
             && let OperandKind::Name(name, None) = operand.kind
@@ -430,7 +436,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Copies the predicate result `pred` of a function to the destination predicate of the caller.
-    fn take_truth(&mut self, operand: &'a Operand<'a>, pred: u16) -> Result<(), PtxError> {
+    pub(super) fn take_truth(&mut self, operand: &'a Operand<'a>, pred: u16) -> Result<(), PtxError> {
         let mut copy = Inst::new(Op::Pred(None));
         copy.dsts[0] = self.pred_dst(operand)?;
         copy.srcs[0] = Src::Pred(Guard { pred, negated: false });
@@ -454,7 +460,7 @@ impl<'a> Lowering<'_, 'a> {
 
 /// True if the function takes the address of a parameter, that is, if it uses the parameter for anything
 /// other than the address of a load or store.
-fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
+pub(super) fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,
         _ => false,

@@ -130,9 +130,7 @@ fn find_reachable<'a>(
     let mut next = 0;
     while let Some(&function) = functions.get(next) {
         next += 1;
-        let through_pointer = function.body.iter().any(|statement| {
-            matches!(statement, Statement::Instruction(inst) if inst.opcode.text == "call" && !calls_by_name(module, inst))
-        });
+        let (_, through_pointer) = calls(module, function);
         let addressed = if through_pointer { prepared.addressed_functions() } else { &[] };
         functions.extend(addressed.iter().copied().filter(|&called| known.insert(std::ptr::from_ref(called))));
         for name in names_used(function) {
@@ -147,13 +145,22 @@ fn find_reachable<'a>(
     (functions, used)
 }
 
-/// True if a call names its function directly, instead of calling through a pointer.
-fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
-    let target = call.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Name(name, None) => Some(name.text),
+/// Returns the names of the functions that a function calls by name, and whether it also calls some through a
+/// pointer.
+pub(super) fn calls<'a>(module: &Module<'a>, function: &Function<'a>) -> (Vec<&'a str>, bool) {
+    let calls = function.body.iter().filter_map(|statement| match statement {
+        Statement::Instruction(inst) if inst.opcode.text == "call" => Some(inst),
         _ => None,
     });
-    target.is_some_and(|name| module.function(name).is_some())
+    let target = |call: &Instruction<'a>| {
+        let name = call.operands.iter().find_map(|operand| match operand.kind {
+            OperandKind::Name(name, None) => Some(name.text),
+            _ => None,
+        });
+        name.filter(|name| module.function(name).is_some())
+    };
+    let targets: Vec<Option<&str>> = calls.map(target).collect();
+    (targets.iter().flatten().copied().collect(), targets.contains(&None))
 }
 
 /// Lays out the `.local` variables in bytes, starting at offset `start`. Returns pairs of declaration
@@ -170,15 +177,20 @@ pub(super) fn locals<'a>(
         let at = end.next_multiple_of(align);
         end = at.saturating_add(bytes);
         if end > LOCAL_BYTES {
-            let message = format!(
-                "local variables up to `{}` take {end} bytes per thread, expected at most {LOCAL_BYTES}",
-                variable.name.text
-            );
-            return Err(PtxError::new(source, variable.name.span, "declared here", message));
+            return Err(beyond_local_memory(source, variable, end));
         }
         offsets.push((variable.name.span.start, at as u32));
     }
     Ok((offsets, end as u32))
+}
+
+/// Returns the error for a variable that would end at byte `end` of local memory.
+pub(super) fn beyond_local_memory(source: &Source, variable: &Variable<'_>, end: u64) -> PtxError {
+    let message = format!(
+        "local variables up to `{}` take {end} bytes per thread, expected at most {LOCAL_BYTES}",
+        variable.name.text
+    );
+    PtxError::new(source, variable.name.span, "declared here", message)
 }
 
 /// Returns all names that occur in the operands of a function.

@@ -4,7 +4,7 @@ use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::modifiers::Modifiers;
-use super::operands::Width;
+use super::operands::{Address, Width};
 use super::params::widen;
 use input::format_count;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
@@ -123,12 +123,20 @@ impl<'a> Lowering<'_, 'a> {
         };
         match self.scopes.find(name.text) {
             Some(found) if found.variable.storage != Storage::Reg => {
-                let (_, address, target) = self.symbol(name)?;
+                let Address { offset: start, target, base, space: _ } = self.symbol(name)?;
                 if let Some(target) = target {
                     self.pending.push((RelocatedOperand::Source(at), target));
                 }
-                let address = address.wrapping_add(offset) as u64;
-                Ok(Src::Imm(address & (u64::MAX >> (64 - ty.bits()))))
+                let address = start.wrapping_add(offset) as u64;
+                let address = Src::Imm(address & (u64::MAX >> (64 - ty.bits())));
+                let Some(base) = base else { return Ok(address) };
+                if ty.bits() != 64 {
+                    let message = format!("the address of `{}` has 64 bits, expected {}", name.text, ty.bits());
+                    return Err(self.error(name.span, "here", message));
+                }
+                let sum = self.temporary(true)?;
+                self.put(Dst::Reg(sum), Op::Alu(AluOp::new(AluFn::Add, U64)), &[Src::Reg(base), address])?;
+                Ok(Src::Reg(sum))
             }
             None => match self.module.function_address(name.text) {
                 Some(address) if ty.bits() == 64 => Ok(Src::Imm(address.wrapping_add_signed(offset))),

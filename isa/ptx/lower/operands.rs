@@ -18,6 +18,28 @@ pub(super) enum Width {
     AtLeast,
 }
 
+/// Address of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) space: Space,
+    /// Offset in bytes in the state space, to which the other fields add.
+    pub(super) offset: i64,
+    /// Variable whose address becomes known only when the program is loaded; a relocation must add it.
+    pub(super) target: Option<Target>,
+    /// Register that holds the offset of the stack block of a recursive function.
+    pub(super) base: Option<Reg>,
+}
+
+impl Address {
+    fn fixed(space: Space, at: u32) -> Self {
+        Self { space, offset: at.into(), target: None, base: None }
+    }
+
+    fn relocated(target: Target) -> Self {
+        Self { space: Space::Global, offset: 0, target: Some(target), base: None }
+    }
+}
+
 impl<'a> Lowering<'_, 'a> {
     /// Returns the declaration of `name`, or an error if `name` is not declared.
     pub(super) fn find(&self, name: Name<'a>) -> Result<NameLookup<'a>, PtxError> {
@@ -254,49 +276,54 @@ impl<'a> Lowering<'_, 'a> {
             let base = Some(self.register(name, ty, Width::Exact)?);
             return Ok(MemOp { base, offset, space: self.space_of_address(mem.space), ..mem });
         }
-        let (space, start, target) = self.symbol(name)?;
-        if mem.space != Space::Generic && mem.space != space && self.space_of_address(mem.space) != space {
+        let Address { space, offset: start, target, base } = self.symbol(name)?;
+        let is_param = mem.space == Space::Param && variable.storage == Storage::Param;
+        if mem.space != Space::Generic && mem.space != space && !is_param && self.space_of_address(mem.space) != space {
             let message = format!("`{}` is not in the state space of this access", name.text);
             return Err(self.error(name.span, "here", message));
         }
         if let Some(target) = target {
             self.pending.push((RelocatedOperand::Offset, target));
         }
-        Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
+        Ok(MemOp { space, base, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Returns `(space, address, target)` for a variable: its state space and its address in that space. If
-    /// the address becomes known only when the program is loaded, a relocation must add the address of
-    /// `target`.
-    pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
+    /// Returns the address of a variable.
+    pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<Address, PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;
         let refuse = |message: &str| Err(self.error(name.span, "here", format!("`{}`: {message}", name.text)));
         match variable.storage {
             Storage::Reg => refuse("a register has no address"),
             Storage::Shared => match self.layout.shared_offset(variable) {
-                Some(at) => Ok((Space::Shared, i64::from(at), None)),
+                Some(at) => Ok(Address::fixed(Space::Shared, at)),
                 None => refuse("this use of a shared variable is not supported"),
             },
             Storage::Local => match self.locals.get(&(self.owner(&found), variable.name.span.start)) {
-                Some(at) => Ok((Space::Local, i64::from(*at), None)),
+                Some(at) if found.is_outer => Ok(Address::fixed(Space::Local, *at)),
+                Some(at) => Ok(self.stack_address(*at)),
                 None => refuse("this use of a local variable is not supported"),
             },
             Storage::Param => match self.param_place(variable) {
-                ParamPlace::Kernel(at) => Ok((Space::Param, i64::from(at), None)),
-                ParamPlace::Local(at) => Ok((Space::Local, i64::from(at), None)),
+                ParamPlace::Kernel(at) => Ok(Address::fixed(Space::Param, at)),
+                ParamPlace::Local(at) => Ok(self.stack_address(at)),
                 ParamPlace::Pieces(_) => {
                     let message = format!("`{}`: the address of an argument is not supported", name.text);
                     Err(self.error(name.span, "here", message))
                 }
             },
             Storage::Global | Storage::Const | Storage::Tex => match self.prepared.symbols.find(variable) {
-                Some(Symbol::Global(number)) => Ok((Space::Global, 0, Some(Target::Global(number)))),
-                Some(Symbol::Constant(at)) => Ok((Space::Const, i64::from(at), None)),
-                Some(Symbol::Texture(number)) => Ok((Space::Global, 0, Some(Target::Texture(number)))),
+                Some(Symbol::Global(number)) => Ok(Address::relocated(Target::Global(number))),
+                Some(Symbol::Constant(at)) => Ok(Address::fixed(Space::Const, at)),
+                Some(Symbol::Texture(number)) => Ok(Address::relocated(Target::Texture(number))),
                 None => refuse("is declared `.extern`, and nothing in this file defines it"),
             },
         }
+    }
+
+    /// Returns the address of a variable in the local memory of the function that is being lowered.
+    fn stack_address(&self, at: u32) -> Address {
+        Address { base: self.region.as_ref().map(|region| region.block), ..Address::fixed(Space::Local, at) }
     }
 }
 

@@ -17,7 +17,8 @@ pub(super) enum ParamPlace {
     Kernel(u32),
     /// Registers, one per piece of the parameter. The number is the index of the list of these pieces.
     Pieces(usize),
-    /// Local memory, at this offset in bytes; used if the function takes the address of the parameter.
+    /// Local memory, at this offset in bytes; used if the function takes the address of the parameter, and
+    /// for the arrays of recursive functions.
     Local(u32),
 }
 
@@ -139,6 +140,14 @@ impl<'a> Lowering<'_, 'a> {
         self.push(copy)
     }
 
+    /// Adds a piece of type `ty` at offset 0 to a parameter that has none, and returns its register.
+    pub(super) fn new_piece(&mut self, pieces: usize, ty: Type) -> Result<Reg, PtxError> {
+        let bytes = ty.bytes();
+        let reg = self.temporary(bytes == 8)?;
+        self.pieces[pieces].push(Piece { offset: 0, bytes, reg });
+        Ok(reg)
+    }
+
     /// Returns a register whose low `bytes` bytes are the bytes of the parameter that begin at `offset`.
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
@@ -189,7 +198,7 @@ impl<'a> Lowering<'_, 'a> {
                 cache: CacheOp::Default,
                 l2_priority: None,
                 volatile: false,
-                base: None,
+                base: self.region.as_ref().map(|region| region.block),
                 offset: i64::from(at + piece.offset),
             }));
             store.srcs[0] = Src::Reg(piece.reg);

@@ -75,6 +75,9 @@ pub(in crate::sm) fn check_lane(image: &KernelImage, space: Space, address: u64,
         Space::Param => ("kernel parameters", image.params.len() as u32),
         Space::Shared => ("shared memory of its CTA", image.shared_bytes()),
         Space::Const => ("constants of its file", image.program.const_bytes),
+        Space::Local if image.program.stack_bytes > 0 => {
+            ("local memory of its thread, with the stack of its recursive functions", image.program.local_bytes)
+        }
         Space::Local => ("local memory of its thread", image.program.local_bytes),
         Space::Global | Space::Generic => {
             let unmapped = || AccessFault::Unmapped { nearest: image.map.nearest(address).cloned() };
