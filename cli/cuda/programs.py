@@ -68,10 +68,13 @@ def sources_of(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix in SOURCES and path.is_file())
 
 
+def makefiles_of(folder):
+    return sorted(path for path in folder.glob("[Mm]akefile*") if path.is_file())
+
+
 def makefile_of(folder):
     """Returns the text of the makefiles of a program."""
-    files = sorted(path for path in folder.glob("[Mm]akefile*") if path.is_file())
-    return "".join(path.read_text(errors="replace") for path in files)
+    return "".join(path.read_text(errors="replace") for path in makefiles_of(folder))
 
 
 def draw(place, suite):
@@ -93,12 +96,12 @@ def draw(place, suite):
 
 
 def resize(folder, sizes, edits):
-    """Replaces the values of constants, by name, and other texts in the sources of a program.
+    """Replaces the values of constants, by name, and other texts in the sources and makefiles of a program.
 
     Returns the names and texts that do not occur.
     """
     unused = {*sizes, *edits}
-    for file in sources_of(folder):
+    for file in [*sources_of(folder), *makefiles_of(folder)]:
         before = text = file.read_text(errors="surrogateescape")
         for name, value in sizes.items():
             define, constant = rf"^(\s*# *define +(?:{name})[ \t]+)[^/\n]+", rf"(\b(?:{TYPES}) +(?:{name}) *= *)[^;,\n]+"
