@@ -121,8 +121,8 @@ pub struct Live {
     pub preds: Vec<u16>,
 }
 
-/// Returns the values that are live before each of the instructions at `pcs`, in a program in virtual form
-/// with `regs` registers and `preds` predicates.
+/// Returns the values that are live before each of the instructions at `pcs`, which are in ascending order, in
+/// a program in virtual form with `regs` registers and `preds` predicates.
 #[must_use]
 pub fn live_values(insts: &[Inst], (regs, preds): (u16, u16), pcs: &[u32]) -> Vec<Live> {
     let cfg = Cfg::new(insts);
@@ -130,29 +130,29 @@ pub fn live_values(insts: &[Inst], (regs, preds): (u16, u16), pcs: &[u32]) -> Ve
     let mut live = vec![Live::default(); pcs.len()];
     let mut work = Vec::new();
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
-    let mut find = |value: u32, touches: &Accesses, found: &mut dyn FnMut(usize)| {
-        let mut is_live = vec![false; pcs.len()];
-        walk(&cfg, touches, (value, &mut visited, &mut work), |first, last| {
-            for (at, pc) in is_live.iter_mut().zip(pcs) {
-                *at |= (first..=last).contains(&(2 * pc));
-            }
+    let mut find = |value: usize, touches: &Accesses| {
+        let mut found = Vec::new();
+        walk(&cfg, touches, (value as u32, &mut visited, &mut work), |first, last| {
+            found.extend(pcs.partition_point(|pc| 2 * pc < first)..pcs.partition_point(|pc| 2 * pc <= last));
         });
-        is_live.iter().enumerate().filter(|(_, live)| **live).for_each(|(at, _)| found(at));
+        found.sort_unstable();
+        found.dedup();
+        found
     };
     for (index, touches) in words.iter().enumerate() {
         let reg = Reg { index: index as u16, wide: touches.wide };
-        find(index as u32, touches, &mut |at| live[at].regs.push(reg));
+        find(index, touches).into_iter().for_each(|at| live[at].regs.push(reg));
     }
     for (pred, touches) in truths.iter().enumerate() {
-        find((words.len() + pred) as u32, touches, &mut |at| live[at].preds.push(pred as u16));
+        find(words.len() + pred, touches).into_iter().for_each(|at| live[at].preds.push(pred as u16));
     }
     live
 }
 
 /// Walks back from every read of a value, through all predecessors of its basic block, until an unguarded
 /// write of the value. Calls `found` with the first and the last position of each range at which the value is
-/// live. `visited` holds the last value for which a walk reached the end of each basic
-/// block, so that each block is visited once per value; `number` identifies the value.
+/// live. For each basic block, `visited` holds the number of the last value for which a walk reached the end
+/// of the block, so that each block is visited once per value; `number` is that of this value.
 fn walk(
     cfg: &Cfg,
     touches: &Accesses,

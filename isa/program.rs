@@ -19,6 +19,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::lanes::{AluOp, AtomicFn, CarryOp, CompareOp, ConvertOp, WarpOp};
+use crate::map::LOCAL_BYTES;
 use crate::tensor::TensorOp;
 use crate::texture::{TexOp, Texture};
 use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
@@ -43,6 +44,9 @@ pub enum Form {
 /// Default size of the stack of a thread in bytes, for functions that call themselves. CUDA has the same
 /// default (`cudaLimitStackSize`).
 pub const STACK_BYTES: u32 = 1024;
+/// Maximum size of the stack of a thread in bytes: half of the local memory that a thread can have. The other
+/// half is left for variables.
+pub const MAX_STACK_BYTES: u32 = LOCAL_BYTES as u32 / 2;
 
 /// Kernel that is ready to run.
 #[derive(Clone, Debug, PartialEq)]

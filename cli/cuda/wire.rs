@@ -119,10 +119,15 @@ pub enum Request {
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Sets the size of the memory that each module loaded later gets, or each kernel used later.
+    /// Sets the size of memory that the device library provides to each module that is loaded later.
     Limit {
         /// Memory whose size is set.
         limit: Limit,
+        /// Size in bytes.
+        bytes: u64,
+    },
+    /// Sets the size of the stack of each thread, for kernels that are used later.
+    Stack {
         /// Size in bytes.
         bytes: u64,
     },
@@ -138,15 +143,13 @@ pub enum Request {
     },
 }
 
-/// Memory of kernels whose size a program can set.
+/// Memory of the device library whose size a program can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// Buffer for the output of `printf` in kernels.
     PrintBuffer,
     /// Heap from which kernels allocate memory.
     Heap,
-    /// Stack of each thread, for functions that call themselves.
-    Stack,
 }
 
 /// Reply of the simulator to a request.

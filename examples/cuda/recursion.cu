@@ -3,9 +3,6 @@
 
 #include "check.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 static const int THREADS = 96;
 static const int LENGTH = 24;
 
@@ -82,8 +79,8 @@ int main() {
     run_threads<<<THREADS / 32, 32>>>(sorted, sums, counted);
     CHECK(cudaDeviceSynchronize());
     if (cudaDeviceSetLimit(cudaLimitStackSize, 1024) != cudaErrorInvalidValue) {
-        printf("FAIL: the stack of a kernel in use was changed\n");
-        return 1;
+        std::printf("the stack of a kernel in use was changed\n");
+        return verdict(false);
     }
     for (int thread = 0; thread < THREADS; thread++) {
         int expected_sorted[LENGTH], expected_counted[2];
@@ -94,10 +91,9 @@ int main() {
         is_same &= sums[thread].product == expected.product;
         for (int i = 0; i < LENGTH; i++) is_same &= sorted[thread * LENGTH + i] == expected_sorted[i];
         if (!is_same) {
-            printf("FAIL: thread %d differs from the processor\n", thread);
-            return 1;
+            std::printf("thread %d differs from the processor\n", thread);
+            return verdict(false);
         }
     }
-    printf("PASS\n");
-    return 0;
+    return verdict(true);
 }

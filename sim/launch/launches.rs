@@ -1,8 +1,7 @@
 //! Reads the `[[step.launch]]` tables of a launch file: kernel, grid, CTA size and arguments of a launch.
 
 use golden::reference::{Array, ElementType};
-use isa::map::LOCAL_BYTES;
-use isa::program::STACK_BYTES;
+use isa::program::{MAX_STACK_BYTES, STACK_BYTES};
 
 use super::buffers::read_number;
 use super::iteration::Iterations;
@@ -19,9 +18,6 @@ const MAX_THREADS: u32 = 1024;
 /// Maximum dynamic shared memory per CTA that a launch file can request, in bytes. The limit of the machine
 /// is checked later, when the kernel is known.
 const MAX_SHARED_BYTES: i128 = 1 << 30;
-/// Maximum size of the stack of a thread in bytes: half of the local memory that a thread can have. The other
-/// half is left for variables.
-const MAX_STACK_BYTES: i128 = LOCAL_BYTES as i128 / 2;
 /// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
 /// Keyword for a null pointer in the arguments of a launch.
@@ -62,7 +58,7 @@ pub(super) fn read_launch(
         None => Some(STACK_BYTES.into()),
         Some(node) => {
             let why = "bytes of the stack of a thread, which functions use that call themselves";
-            node.integer(0..=MAX_STACK_BYTES, why, problems)
+            node.integer(0..=MAX_STACK_BYTES.into(), why, problems)
         }
     };
     let args_node = table.require("args", problems);

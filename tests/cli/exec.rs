@@ -31,6 +31,14 @@ fn passes(name: &str, options: &[&str], arguments: &[&str]) -> CommandResult {
     ended
 }
 
+/// Returns the launch files in a folder.
+fn launch_files(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+    files.sort();
+    files
+}
+
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn a_vector_addition_takes_simulated_time() {
@@ -93,13 +101,12 @@ fn functions_call_themselves_and_their_stack_has_the_size_that_the_program_sets(
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("launches");
     passes("recursion", &[], &["--quiet", "--emit", to.to_str().unwrap()]);
-    let file = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
-    let file = file.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "toml")).unwrap();
+    let [file] = &*launch_files(&to) else { panic!("one launch") };
     let ended = warpsieve(&["run", file.to_str().unwrap(), "--check", "--machine", "volta"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    let text = fs::read_to_string(&file).unwrap();
+    let text = fs::read_to_string(file).unwrap();
     assert!(text.contains("\nstack_bytes = 8192\n"), "{text}");
-    fs::write(&file, text.replace("stack_bytes = 8192", "stack_bytes = 64")).unwrap();
+    fs::write(file, text.replace("stack_bytes = 8192", "stack_bytes = 64")).unwrap();
     let CommandResult { status, err, .. } = warpsieve(&["run", file.to_str().unwrap()]);
     assert!(status != Some(0) && err.contains("with the stack of its recursive functions"), "{err}");
 }
@@ -118,9 +125,7 @@ fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("launches");
         passes(name, &[], &["--quiet", "--emit", to.to_str().unwrap()]);
-        let files = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
-        let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
-        files.sort();
+        let files = launch_files(&to);
         assert!(!files.is_empty());
         for file in &files {
             let CommandResult { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);

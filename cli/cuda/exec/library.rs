@@ -37,17 +37,19 @@ impl Sizes {
             Limit::PrintBuffer => &mut self.print_bytes,
             Limit::Heap if bytes > MAX_HEAP_BYTES => return false,
             Limit::Heap => &mut self.heap_bytes,
-            // The stack is not memory of the library.
-            Limit::Stack => return false,
         };
         *size = bytes.max(1);
         true
     }
 }
 
-/// Names of the variables that the library adds to the modules that print, and to those that allocate memory.
-pub const PRINT_BUFFER: &str = "warpsieve_print_buffer";
-pub const HEAP: &str = "warpsieve_heap";
+/// Returns the name of the variable that the library adds to the modules that use the limited memory.
+pub fn variable_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::PrintBuffer => "warpsieve_print_buffer",
+        Limit::Heap => "warpsieve_heap",
+    }
+}
 
 /// Returns the text of a module with the functions of the library that it declares.
 pub fn link(text: &str, sizes: Sizes) -> String {
@@ -78,7 +80,7 @@ impl PrintBuffer {
     pub fn find(device: &Device<'_>, module: usize) -> Option<Self> {
         let variables = device.variables(module);
         let find = |name: &str| variables.iter().find(|variable| variable.name == name);
-        let records = find(PRINT_BUFFER)?;
+        let records = find(variable_of(Limit::PrintBuffer))?;
         Some(Self { reserved: find("warpsieve_printed")?.address, records: records.address, bytes: records.bytes })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda::error::CudaError;
 use cuda::fatbin;
 use cuda::wire::{self, DeviceProperties, KernelProperties, Limit, Reply, Request};
-use isa::map::LOCAL_BYTES;
+use isa::program::MAX_STACK_BYTES;
 use rtl::sm::LaunchError;
 use warpsieve::run::{
     Device, DeviceError, DeviceKernel, DeviceLaunch, LaunchCounts, Progress, RunError, RunReport, ratio,
@@ -15,7 +15,7 @@ use warpsieve::run::{
 use warpsieve::text::format_thousands;
 
 use crate::emit::Emitter;
-use crate::library::{self, HEAP, PRINT_BUFFER, PrintBuffer, Sizes};
+use crate::library::{self, PrintBuffer, Sizes};
 use crate::{Note, Program};
 
 /// Number of threads per warp, as kernels see it.
@@ -171,6 +171,7 @@ impl<'d, 'c> Server<'d, 'c> {
                 self.launch(kernel, grid, block, shared_bytes, raw)
             }
             Request::Limit { limit, bytes } => self.set_limit(limit, bytes),
+            Request::Stack { bytes } => self.set_stack(bytes),
             Request::Reset => {
                 self.end_process();
                 Reply::Done
@@ -258,11 +259,11 @@ impl<'d, 'c> Server<'d, 'c> {
     }
 
     fn set_limit(&mut self, limit: Limit, bytes: u64) -> Reply {
-        let (name, variable) = match limit {
-            Limit::PrintBuffer => ("cudaLimitPrintfFifoSize", PRINT_BUFFER),
-            Limit::Heap => ("cudaLimitMallocHeapSize", HEAP),
-            Limit::Stack => return self.set_stack(bytes),
+        let name = match limit {
+            Limit::PrintBuffer => "cudaLimitPrintfFifoSize",
+            Limit::Heap => "cudaLimitMallocHeapSize",
         };
+        let variable = library::variable_of(limit);
         let uses = |module: usize| self.device.variables(module).iter().any(|found| found.name == variable);
         if self.modules.iter().any(|(module, _)| uses(*module)) {
             let why = format!("{name}: a module that uses this memory is already loaded, so its size is fixed");
@@ -281,13 +282,13 @@ impl<'d, 'c> Server<'d, 'c> {
             let why = "cudaLimitStackSize: a kernel with a stack is already in use, so its size is fixed";
             return self.fail(CudaError::INVALID_VALUE, &why);
         }
-        match u32::try_from(bytes).ok().filter(|&bytes| u64::from(bytes) <= LOCAL_BYTES / 2) {
+        match u32::try_from(bytes).ok().filter(|&bytes| bytes <= MAX_STACK_BYTES) {
             Some(bytes) => {
                 self.device.set_stack(bytes);
                 Reply::Done
             }
             None => {
-                let why = format!("cudaLimitStackSize of {bytes} bytes, expected at most {}", LOCAL_BYTES / 2);
+                let why = format!("cudaLimitStackSize of {bytes} bytes, expected at most {MAX_STACK_BYTES}");
                 self.fail(CudaError::INVALID_VALUE, &why)
             }
         }

@@ -244,7 +244,7 @@ extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
-        0 => state.tell(&Request::Limit { limit: Limit::Stack, bytes: value as u64 }, &[]),
+        0 => state.tell(&Request::Stack { bytes: value as u64 }, &[]),
         1 => state.tell(&Request::Limit { limit: Limit::PrintBuffer, bytes: value as u64 }, &[]),
         2 => state.tell(&Request::Limit { limit: Limit::Heap, bytes: value as u64 }, &[]),
         other => state.refuse(format!("cudaDeviceSetLimit: limit {other} with value {value} is not supported")),

@@ -1,5 +1,7 @@
 //! Lowering of calls: the body of the function is inlined in place of the instruction.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::super::PtxError;
@@ -27,7 +29,7 @@ pub(super) struct Frame<'a> {
     /// function.
     returns: Vec<usize>,
     /// Set while a function that can call itself is being inlined.
-    pub(super) activation: Option<Activation>,
+    pub(super) activation: Option<Rc<Activation>>,
     /// Lists of branch targets from `.branchtargets`, indexed by the label that names the list.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }

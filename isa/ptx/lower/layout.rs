@@ -170,27 +170,34 @@ pub(super) fn locals<'a>(
     variables: impl Iterator<Item = &'a Variable<'a>>,
     start: u32,
 ) -> Result<(Vec<(u32, u32)>, u32), PtxError> {
-    let mut end = u64::from(start);
+    let mut end = start;
     let mut offsets = Vec::new();
     for variable in variables.filter(|v| v.storage == Storage::Local) {
-        let (bytes, align) = extent(source, variable)?;
-        let at = end.next_multiple_of(align);
-        end = at.saturating_add(bytes);
-        if end > LOCAL_BYTES {
-            return Err(beyond_local_memory(source, variable, end));
-        }
-        offsets.push((variable.name.span.start, at as u32));
+        let at;
+        (at, end) = place_local(source, variable, extent(source, variable)?, end)?;
+        offsets.push((variable.name.span.start, at));
     }
-    Ok((offsets, end as u32))
+    Ok((offsets, end))
 }
 
-/// Returns the error for a variable that would end at byte `end` of local memory.
-pub(super) fn beyond_local_memory(source: &Source, variable: &Variable<'_>, end: u64) -> PtxError {
-    let message = format!(
-        "local variables up to `{}` take {end} bytes per thread, expected at most {LOCAL_BYTES}",
-        variable.name.text
-    );
-    PtxError::new(source, variable.name.span, "declared here", message)
+/// Places a variable of `bytes` bytes in local memory, behind the variables that end at offset `top`. Returns
+/// its offset and its end.
+pub(super) fn place_local(
+    source: &Source,
+    variable: &Variable<'_>,
+    (bytes, align): (u64, u64),
+    top: u32,
+) -> Result<(u32, u32), PtxError> {
+    let at = u64::from(top).next_multiple_of(align);
+    let end = at.saturating_add(bytes);
+    if end > LOCAL_BYTES {
+        let message = format!(
+            "local variables up to `{}` take {end} bytes per thread, expected at most {LOCAL_BYTES}",
+            variable.name.text
+        );
+        return Err(PtxError::new(source, variable.name.span, "declared here", message));
+    }
+    Ok((at as u32, end as u32))
 }
 
 /// Returns all names that occur in the operands of a function.

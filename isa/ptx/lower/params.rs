@@ -6,9 +6,10 @@ use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};
 use super::Lowering;
 use super::operands::Width;
+use super::recursion::local;
 use isa::lanes::{AluFn, AluOp, ConvertOp};
-use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
-use isa::types::{CacheOp, Space, Type};
+use isa::program::{Dst, Inst, Op, Reg, Src};
+use isa::types::Type;
 
 /// Location in which a `.param` variable is stored.
 #[derive(Clone, Copy, Debug)]
@@ -180,10 +181,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Appends an operation with a 64-bit result, and returns the new register that holds the result.
     fn compute(&mut self, op: Op, srcs: &[Src]) -> Result<Src, PtxError> {
         let reg = self.temporary(true)?;
-        let mut inst = Inst::new(op);
-        inst.dsts[0] = Dst::Reg(reg);
-        inst.srcs[..srcs.len()].copy_from_slice(srcs);
-        self.push(inst)?;
+        self.put(Dst::Reg(reg), op, srcs)?;
         Ok(Src::Reg(reg))
     }
 
@@ -191,18 +189,9 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
         for piece in self.pieces[pieces].clone() {
             let ty = untyped_of(piece.bytes);
-            let mut store = Inst::new(Op::Store(MemOp {
-                space: Space::Local,
-                ty,
-                lanes: 1,
-                cache: CacheOp::Default,
-                l2_priority: None,
-                volatile: false,
-                base: self.region.as_ref().map(|region| region.block),
-                offset: i64::from(at + piece.offset),
-            }));
-            store.srcs[0] = Src::Reg(piece.reg);
-            self.push(store)?;
+            let base = self.region.as_ref().map(|region| region.block);
+            let store = Op::Store(local(base, i64::from(at + piece.offset), ty));
+            self.put(Dst::None, store, &[Src::Reg(piece.reg)])?;
         }
         Ok(())
     }

@@ -19,13 +19,16 @@
 //! Lanes of a warp may be at different depths: a call is control flow like any other. On a GPU, functions
 //! that are not inlined follow a calling convention, which saves other registers and in another order.
 
+use std::mem;
+use std::rc::Rc;
+
 use rustc_hash::FxHashSet;
 
 use super::super::PtxError;
 use super::super::ast::{Function, Module, Operand, OperandKind, Storage, Variable};
 use super::call::Argument;
 use super::control::open_branch;
-use super::layout::{beyond_local_memory, calls, extent};
+use super::layout::{calls, extent, place_local};
 use super::params::ParamPlace;
 use super::{Lowering, PreparedModule};
 use isa::alloc::{Live, live_values};
@@ -70,15 +73,7 @@ struct Recursion {
     position: (u32, u32),
     arguments: Vec<Argument>,
     received: Vec<Home>,
-    target: Target,
-}
-
-/// Parts of an [`Activation`] that a call of it needs after the function has ended.
-struct Target {
-    entry: usize,
-    caller: Reg,
-    params: Vec<Home>,
-    results: Vec<Home>,
+    called: Rc<Activation>,
 }
 
 /// Instructions of the outermost recursive function that is being inlined. Functions that it calls, recursive
@@ -162,16 +157,17 @@ impl<'a> Lowering<'_, 'a> {
         self.put(Dst::Reg(caller), Op::Mov(Type::B32), &[Src::Imm(0)])?;
         let entry = self.insts.len();
         self.labelled = entry;
+        let activation = Rc::new(Activation { entry, caller, params, results });
         if let Some(frame) = self.frames.last_mut() {
-            frame.activation = Some(Activation { entry, caller, params, results: results.clone() });
+            frame.activation = Some(activation.clone());
         }
         let (guard, position, span) = (self.guard, self.position, self.span);
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
         self.return_to_callers(caller)?;
-        for (result, to) in results.into_iter().zip(&received) {
-            self.copy_home(result, *to, 0)?;
+        for (result, to) in activation.results.iter().zip(&received) {
+            self.copy_home(*result, *to, 0)?;
         }
         self.frames.pop();
         self.scopes.leave(scope);
@@ -192,20 +188,19 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Result<(), PtxError> {
         let received = self.receive(function, returns)?;
         let instance = self.frames[depth].instance;
-        let Some(Activation { entry, caller, params, results }) = &self.frames[depth].activation else {
+        let Some(called) = self.frames[depth].activation.clone() else {
             return Err(self.error(self.span, "this call", "the called function was not known to call itself"));
         };
-        let target = Target { entry: *entry, caller: *caller, params: params.clone(), results: results.clone() };
         // The parameters of the function are also those of its caller, so all arguments are read first.
         let mut arguments = Vec::new();
-        for (home, argument) in target.params.iter().zip(passed) {
+        for (home, argument) in called.params.iter().zip(passed) {
             arguments.push(self.hold(*home, argument)?);
         }
         let site = self.insts.len();
         self.push(open_branch(false))?;
         self.labelled = self.insts.len();
         let position = self.position;
-        let call = Recursion { instance, site, back: site, position, arguments, received: received.clone(), target };
+        let call = Recursion { instance, site, back: site, position, arguments, received: received.clone(), called };
         if let Some(region) = &mut self.region {
             region.calls.push(call);
         }
@@ -234,11 +229,15 @@ impl<'a> Lowering<'_, 'a> {
     /// Appends the code that saves and restores the registers of each recursive call, behind a branch that
     /// skips it.
     fn close_region(&mut self) -> Result<(), PtxError> {
-        let Some(region) = self.region.take() else { return Ok(()) };
-        if region.calls.is_empty() {
+        let Some(region) = &mut self.region else { return Ok(()) };
+        let calls = mem::take(&mut region.calls);
+        let region = Region { calls: Vec::new(), ..*region };
+        let block = region.block;
+        if calls.is_empty() {
+            self.region = None;
             return Ok(());
         }
-        let live = self.live_after_calls(&region)?;
+        let live = self.live_after_calls(&region, &calls)?;
         let first_slot = region.top.next_multiple_of(8);
         let slots: Vec<Vec<(Home, u32)>> = live.iter().map(|live| slots(live, &region, first_slot)).collect();
         let end = slots.iter().flatten().map(|(home, at)| at + home.bytes()).max().unwrap_or(first_slot);
@@ -251,16 +250,14 @@ impl<'a> Lowering<'_, 'a> {
         self.has_stack = true;
         let (position, skip) = (self.position, self.insts.len());
         self.push(open_branch(false))?;
-        for (number, (call, slots)) in (1..).zip(region.calls.iter().zip(&slots)) {
+        for (number, (call, slots)) in (1..).zip(calls.iter().zip(&slots)) {
             self.position = call.position;
-            let Target { entry, caller, params, results } = &call.target;
+            let Activation { entry, caller, params, results } = &*call.called;
             self.land(Some(call.site));
             for &(home, at) in slots {
-                self.save(home, region.block, at)?;
+                self.save(home, block, at)?;
             }
-            self.add(region.block, u64::from(block_bytes))?;
-            // Parameters in local memory are found by the register with the offset of the block.
-            self.region = Some(Region { calls: Vec::new(), ..region });
+            self.add(block, u64::from(block_bytes))?;
             for (param, argument) in params.iter().zip(&call.arguments) {
                 self.pass(*param, argument)?;
             }
@@ -271,20 +268,20 @@ impl<'a> Lowering<'_, 'a> {
             for (result, to) in results.iter().zip(&call.received) {
                 self.copy_home(*result, *to, block_bytes)?;
             }
-            self.region = None;
-            self.add(region.block, u64::from(block_bytes).wrapping_neg())?;
+            self.add(block, u64::from(block_bytes).wrapping_neg())?;
             for &(home, at) in slots {
-                self.restore(home, region.block, at)?;
+                self.restore(home, block, at)?;
             }
             self.push(branch_to(call.site + 1))?;
         }
+        self.region = None;
         self.position = position;
         self.land(Some(skip));
         Ok(())
     }
 
     /// Returns, for each recursive call, the values that are live when it returns.
-    fn live_after_calls(&self, region: &Region) -> Result<Vec<Live>, PtxError> {
+    fn live_after_calls(&self, region: &Region, calls: &[Recursion]) -> Result<Vec<Live>, PtxError> {
         let (first, end) = (region.first, self.insts.len());
         let mut insts = self.insts[first..end].to_vec();
         for jump in self.jumps.iter().filter(|jump| jump.pc >= first) {
@@ -303,18 +300,20 @@ impl<'a> Lowering<'_, 'a> {
         let exits = insts.len() as u32;
         insts.extend([Inst::new(Op::Exit), Inst::new(Op::Exit)]);
         // A call leads to the beginning of the function, and to the next instruction once it has returned.
-        let either = self.num_preds as u16;
-        for call in &region.calls {
+        let counts = u16::try_from(self.num_regs).ok().zip(u16::try_from(self.num_preds + 1).ok());
+        let Some((regs, preds)) = counts else {
+            return Err(self.error(self.span, "here", "the kernel names too many registers"));
+        };
+        let either = preds - 1;
+        for call in calls {
             let site = &mut insts[call.site - first];
-            site.op = branch_to(call.target.entry - first).op;
+            site.op = branch_to(call.called.entry - first).op;
             site.guard = Some(Guard { pred: either, negated: false });
             insts[call.back - first].op = branch_to(exits as usize + 1).op;
         }
-        let after: Vec<u32> = region.calls.iter().map(|call| (call.site + 1 - first) as u32).collect();
-        let counts = u16::try_from(self.num_regs).ok().zip(either.checked_add(1));
-        let counts = counts.ok_or_else(|| self.error(self.span, "here", "the kernel names too many registers"))?;
-        let mut live = live_values(&insts, counts, &after);
-        for (live, call) in live.iter_mut().zip(&region.calls) {
+        let after: Vec<u32> = calls.iter().map(|call| (call.site + 1 - first) as u32).collect();
+        let mut live = live_values(&insts, (regs, preds), &after);
+        for (live, call) in live.iter_mut().zip(calls) {
             // The results of a call are those of its end, so they are not restored.
             let is_result = |home: &Home, value: Src| match home {
                 Home::Reg(reg, _) => value == Src::Reg(*reg),
@@ -560,18 +559,14 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Reserves local memory for a variable of the function that is being lowered, and returns its offset.
     pub(super) fn grow_local(&mut self, variable: &Variable<'a>, bytes: u64, align: u64) -> Result<u32, PtxError> {
-        let at = u64::from(self.local_top).next_multiple_of(align);
-        let end = at.saturating_add(bytes);
-        if end > LOCAL_BYTES {
-            return Err(beyond_local_memory(self.source, variable, end));
-        }
-        self.local_top = end as u32;
+        let at;
+        (at, self.local_top) = place_local(self.source, variable, (bytes, align), self.local_top)?;
         self.local_bytes = self.local_bytes.max(self.local_top);
         if let Some(region) = &mut self.region {
             region.top = region.top.max(self.local_top);
             region.align = region.align.max(align as u32);
         }
-        Ok(at as u32)
+        Ok(at)
     }
 }
 
@@ -579,14 +574,8 @@ impl Home {
     /// Size of the value in bytes, as it is saved.
     fn bytes(self) -> u32 {
         match self {
-            Home::Reg(reg, _) => {
-                if reg.wide {
-                    8
-                } else {
-                    4
-                }
-            }
-            Home::Pred(_) => 4,
+            Home::Reg(Reg { wide: true, .. }, _) => 8,
+            Home::Reg(..) | Home::Pred(_) => 4,
             Home::Local { bytes, .. } => bytes,
         }
     }
@@ -610,7 +599,8 @@ fn slots(live: &Live, region: &Region, first: u32) -> Vec<(Home, u32)> {
         .collect()
 }
 
-fn local(base: Option<Reg>, offset: i64, ty: Type) -> MemOp {
+/// Returns an access to the local memory of a thread.
+pub(super) fn local(base: Option<Reg>, offset: i64, ty: Type) -> MemOp {
     let (space, cache) = (Space::Local, CacheOp::Default);
     MemOp { space, ty, lanes: 1, cache, l2_priority: None, volatile: false, base, offset }
 }
