@@ -241,10 +241,11 @@ impl Program {
 }
 
 impl Program {
-    /// Sets the size of the stack in bytes, rounded up to a multiple of 16. Does nothing if the kernel has none.
+    /// Sets the size of the stack in bytes, rounded up to a multiple of 16, and at least 16. Does nothing if the
+    /// kernel has no stack.
     pub fn resize_stack(&mut self, bytes: u32) {
         if self.stack_bytes > 0 {
-            let bytes = bytes.next_multiple_of(16);
+            let bytes = bytes.max(1).next_multiple_of(16);
             self.local_bytes = self.local_bytes - self.stack_bytes + bytes;
             self.stack_bytes = bytes;
         }
