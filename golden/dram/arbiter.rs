@@ -18,12 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::checker::{Checker, advance};
 use super::command::{BankId, Command, Kind};
 use super::drain::{Drain, Watermarks};
+use super::legality::Legality;
 use super::mapping::{BurstLocation, Mapping};
 use super::policy::{Policy, Requests, Waiting};
 use super::timing::Bus;
-
-/// Number of recorded commands at which the arbiter drops those that are too old to delay another command.
-const HISTORY: usize = 512;
 
 /// Command on the command bus, with the memory request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +99,41 @@ impl Bursts {
     }
 }
 
+/// State of a bank that determines the next command of each of its requests.
+#[derive(Clone, Copy, Debug)]
+enum RowState {
+    /// No row is open.
+    Closed,
+    /// This row is open, and requests may hit it.
+    Open(u32),
+    /// A row is open that the policy forces the bank to close.
+    MustClose,
+}
+
+impl RowState {
+    /// Returns the kind of the next command that a request to the bank needs.
+    fn next_kind(self, request: &Waiting) -> Kind {
+        match self {
+            RowState::Closed => Kind::Act,
+            RowState::Open(row) if row == request.row => column_kind(request),
+            RowState::Open(_) | RowState::MustClose => Kind::Pre,
+        }
+    }
+}
+
+/// Requests that wait for one bank.
+#[derive(Debug, Default)]
+struct Queue {
+    requests: Requests,
+    /// Kinds of the next commands that the requests need while no refresh is due, each with a cycle before which
+    /// the command is illegal.
+    needed: Vec<(Kind, u64)>,
+}
+
 /// Model of a DRAM channel that determines each command of its arbiter.
 #[derive(Debug)]
 pub struct Arbiter {
-    checker: Checker,
+    legality: Legality,
     mapping: Mapping,
     policy: Box<dyn Policy>,
     reply_entries: usize,
@@ -119,16 +148,11 @@ pub struct Arbiter {
     /// Bursts that the waiting requests access.
     bursts: Bursts,
     waiting: Requests,
+    /// Waiting requests of each bank that has any.
+    banks: BTreeMap<BankId, Queue>,
     rows: BTreeMap<BankId, u32>,
     /// Banks whose open row has served at least one request since the row was opened.
     used: BTreeSet<BankId>,
-    /// Commands of earlier cycles that may still delay other commands.
-    before: Vec<Command>,
-    /// Number of commands issued so far.
-    num_issued: u64,
-    /// For each kind of command and bank, a cycle before which the command is illegal, and the number of commands
-    /// that had been issued when that cycle was computed.
-    legal_from: BTreeMap<(usize, Option<BankId>), (u64, u64)>,
     /// Cycle before which no command is legal, unless a command is issued, a request accepted or a reply sent.
     quiet_until: u64,
 }
@@ -139,7 +163,7 @@ impl Arbiter {
     pub fn new(checker: Checker, mapping: Mapping, policy: Box<dyn Policy>, limits: Limits) -> Self {
         let refresh = checker.refresh.then_some(Refresh { due: checker.timing.refi, last: None });
         Self {
-            checker,
+            legality: Legality::new(checker),
             mapping,
             policy,
             reply_entries: limits.reply_entries,
@@ -150,11 +174,9 @@ impl Arbiter {
             num_accepted: 0,
             bursts: Bursts::default(),
             waiting: Requests::new(),
+            banks: BTreeMap::new(),
             rows: BTreeMap::new(),
             used: BTreeSet::new(),
-            before: Vec::new(),
-            num_issued: 0,
-            legal_from: BTreeMap::new(),
             quiet_until: 0,
         }
     }
@@ -189,7 +211,10 @@ impl Arbiter {
         let place = self.mapping.place(address);
         let BurstLocation { bank, row, .. } = place;
         self.bursts.insert(number, Burst { address, place });
-        self.waiting.insert(number, Waiting { number, sm, write, bank, row, accept });
+        let request = Waiting { number, sm, write, bank, row, accept };
+        self.waiting.insert(number, request);
+        self.banks.entry(bank).or_default().requests.insert(number, request);
+        self.update_needed(bank);
         self.num_accepted += 1;
         self.quiet_until = 0;
         number
@@ -257,43 +282,49 @@ impl Arbiter {
         }
     }
 
-    /// True if a request hits the open row of its bank and the policy does not force that row to be closed.
-    /// Before a refresh, no policy closes a row.
-    fn is_hit(&self, request: &Waiting) -> bool {
-        let must_close = self.last_before_refresh().is_none() && self.policy.must_close(request.bank);
-        self.rows.get(&request.bank) == Some(&request.row) && !must_close
-    }
-
     /// Returns the requests that are still served before a refresh; `None` if no refresh is due.
     fn last_before_refresh(&self) -> Option<&BTreeSet<u64>> {
         self.refresh.as_ref()?.last.as_ref()
     }
 
     /// Returns the sort key of a request: priority, then age. The request with the greatest key is served
-    /// first.
-    fn order(&self, cycle: u64, request: &Waiting) -> (Vec<u64>, u64) {
-        (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
+    /// first. `next` is the kind of the next command that the request needs.
+    fn order(&self, cycle: u64, request: &Waiting, next: Kind) -> (Vec<u64>, u64) {
+        (self.policy.priority(cycle, request, next.is_column()), u64::MAX - request.number)
     }
 
-    /// Returns the requests among which the channel may choose, oldest first: those that the write drain
-    /// selects, and those that delay a selected younger request to the same burst. If the policy serves only
-    /// the oldest request, returns at most the first of these.
-    fn eligible(&self, served: Served) -> Vec<&Waiting> {
+    /// True if the channel may choose a request: one that the write drain selects, or one that delays a
+    /// selected younger request to the same burst.
+    fn is_eligible(&self, served: Served, request: &Waiting) -> bool {
         let is_selected = |request: &Waiting| served == Served::All || served == Served::Kind(request.write);
-        let is_awaited = |request: &Waiting| {
+        let is_awaited = || {
             let mut younger = self.bursts.same_burst(request.number).range(request.number + 1..);
             younger.any(|number| is_selected(&self.waiting[number]))
         };
-        let eligible = self.waiting.values().filter(|request| is_selected(request) || is_awaited(request));
-        eligible.take(if self.policy.serves_only_the_oldest() { 1 } else { usize::MAX }).collect()
+        is_selected(request) || is_awaited()
     }
 
-    /// Returns the kind of the next command that a request needs in the current state of its bank.
-    fn next_kind(&self, request: &Waiting) -> Kind {
-        match self.rows.contains_key(&request.bank) {
-            true if self.is_hit(request) => column_kind(request),
-            true => Kind::Pre,
-            false => Kind::Act,
+    /// Returns the state of a bank while no refresh is due.
+    fn row_state(&self, bank: BankId) -> RowState {
+        match self.rows.get(&bank) {
+            None => RowState::Closed,
+            Some(_) if self.policy.must_close(bank) => RowState::MustClose,
+            Some(&row) => RowState::Open(row),
+        }
+    }
+
+    /// Updates the kinds of the next commands that the requests of a bank need, after a request was accepted or
+    /// a command issued.
+    fn update_needed(&mut self, bank: BankId) {
+        let row = self.row_state(bank);
+        if let Entry::Occupied(mut queue) = self.banks.entry(bank) {
+            let Queue { requests, needed } = queue.get_mut();
+            let is_needed = |kind: &Kind| requests.values().any(|request| row.next_kind(request) == *kind);
+            let kinds = [Kind::Act, Kind::Pre, Kind::Rd, Kind::Wr].into_iter().filter(is_needed);
+            *needed = kinds.map(|kind| (kind, 0)).collect();
+            if needed.is_empty() {
+                queue.remove();
+            }
         }
     }
 
@@ -304,33 +335,53 @@ impl Arbiter {
             found.retain(|choice| self.is_legal(cycle, choice.command.kind, choice.command.bank));
             return found;
         }
-        // Requests of each bank with their next commands.
-        let mut banks: BTreeMap<BankId, Vec<(Waiting, Kind)>> = BTreeMap::new();
-        for request in self.eligible(served) {
-            banks.entry(request.bank).or_default().push((*request, self.next_kind(request)));
-        }
+        let legal = self.find_legal_kinds(cycle);
+        let mut eligible = self.waiting.values().filter(|request| self.is_eligible(served, request));
+        let only = if self.policy.serves_only_the_oldest() { eligible.next() } else { None };
         let mut found = Vec::new();
-        for (bank, requests) in banks {
-            // Most banks must wait. It is then not necessary to compare the priorities of their requests.
-            let kinds = [Kind::Act, Kind::Pre, Kind::Rd, Kind::Wr];
-            let needed = kinds.into_iter().filter(|kind| requests.iter().any(|(_, next)| next == kind));
-            let legal: Vec<Kind> = needed.filter(|&kind| self.is_legal(cycle, kind, Some(bank))).collect();
-            if !legal.is_empty() {
-                let of_bank = self.candidates_of_bank(cycle, bank, &requests).into_iter();
-                found.extend(of_bank.filter(|choice| legal.contains(&choice.command.kind)));
-            }
+        for kinds in legal.chunk_by(|one, next| one.0 == next.0) {
+            let bank = kinds[0].0;
+            let row = self.row_state(bank);
+            let requests = self.banks[&bank].requests.values().filter(|request| match only {
+                Some(only) => only == *request,
+                None => self.is_eligible(served, request),
+            });
+            let requests: Vec<_> = requests.map(|request| (request, row.next_kind(request))).collect();
+            let of_bank = self.candidates_of_bank(cycle, bank, &requests).into_iter();
+            found.extend(of_bank.filter(|choice| kinds.contains(&(bank, choice.command.kind))));
         }
         found
     }
 
+    /// Returns each bank with each kind of command that one of its waiting requests needs next and that is
+    /// legal in `cycle`, sorted by bank. If there is none, notes until when this cannot change, even if the
+    /// write drain selects other requests.
+    fn find_legal_kinds(&mut self, cycle: u64) -> Vec<(BankId, Kind)> {
+        let mut legal = Vec::new();
+        let mut first = self.refresh.as_ref().map_or(u64::MAX, |refresh| refresh.due);
+        let has_room = self.has_room();
+        for (&bank, queue) in &mut self.banks {
+            for (kind, from) in queue.needed.iter_mut().filter(|(kind, _)| *kind != Kind::Rd || has_room) {
+                if *from <= cycle {
+                    *from = self.legality.legal_cycle(cycle, *kind, Some(bank));
+                    legal.extend((*from <= cycle).then_some((bank, *kind)));
+                }
+                first = first.min(*from);
+            }
+        }
+        self.quiet_until = first;
+        legal
+    }
+
     /// Returns the commands that a bank requests in a cycle, for `requests` with their next commands. The
     /// commands may still break a timing rule.
-    fn candidates_of_bank(&self, cycle: u64, bank: BankId, requests: &[(Waiting, Kind)]) -> Vec<Choice> {
+    fn candidates_of_bank(&self, cycle: u64, bank: BankId, requests: &[(&Waiting, Kind)]) -> Vec<Choice> {
         let hits = requests.iter().filter(|(_, next)| next.is_column());
-        let serves_new_row = !self.used.contains(&bank) && hits.clone().next().is_some();
-        let first = requests.iter().max_by_key(|(request, _)| self.order(cycle, request));
-        match first {
-            Some((first, kind)) if !kind.is_column() && !serves_new_row => {
+        let num_hits = hits.clone().count();
+        let serves_hits = num_hits == requests.len() || num_hits > 0 && !self.used.contains(&bank);
+        let first = || requests.iter().max_by_key(|(request, next)| self.order(cycle, request, *next));
+        match if serves_hits { None } else { first() } {
+            Some((first, kind)) if !kind.is_column() => {
                 let row = (*kind == Kind::Act).then_some(first.row);
                 let command = Command { cycle, kind: *kind, bank: Some(bank), row, col: None };
                 vec![Choice { command, request: Some(first.number) }]
@@ -372,14 +423,13 @@ impl Arbiter {
             _ => return Vec::new(),
         };
         let legal = self.candidates(cycle, served);
-        if legal.is_empty() && !is_refresh_due {
-            self.quiet_until = self.first_legal_cycle(cycle);
-        }
         let first = |of: &dyn Fn(&Choice) -> bool| {
             let on_bus = legal.iter().filter(|choice| of(choice)).copied();
-            on_bus.max_by_key(|choice| choice.request.map(|number| self.order(cycle, &self.waiting[&number])))
+            on_bus.max_by_key(|choice| {
+                choice.request.map(|number| self.order(cycle, &self.waiting[&number], choice.command.kind))
+            })
         };
-        match self.checker.timing.bus {
+        match self.legality.checker.timing.bus {
             Bus::Shared => first(&|_| true).into_iter().collect(),
             Bus::RowsApart => {
                 let is_column = |choice: &Choice| choice.command.kind.is_column();
@@ -394,32 +444,7 @@ impl Arbiter {
         if kind == Kind::Rd && !self.has_room() {
             return false;
         }
-        self.legal_cycle(cycle, kind, bank) <= cycle
-    }
-
-    /// Returns a cycle before which a command breaks a minimum distance from an earlier command. If `cycle` is
-    /// not before it, the command keeps all distances in `cycle`.
-    fn legal_cycle(&mut self, cycle: u64, kind: Kind, bank: Option<BankId>) -> u64 {
-        // Further commands can only make a command legal later, so the saved cycle is a lower bound. It is
-        // computed again only after it has been reached, and only if a command has been issued since.
-        let (from, num_issued) = self.legal_from.entry((kind as usize, bank)).or_insert((0, u64::MAX));
-        if *from <= cycle && *num_issued != self.num_issued {
-            let command = Command { cycle, kind, bank, row: None, col: None };
-            (*from, *num_issued) = (self.checker.legal_from(&self.before, &command), self.num_issued);
-        }
-        *from
-    }
-
-    /// Returns a cycle before which no waiting request can have a legal command, even if the write drain
-    /// selects other requests, and before which no refresh is due.
-    fn first_legal_cycle(&mut self, cycle: u64) -> u64 {
-        let has_room = self.has_room();
-        let needed: BTreeSet<_> =
-            self.waiting.values().map(|request| (self.next_kind(request), request.bank)).collect();
-        let served = needed.into_iter().filter(|&(kind, _)| kind != Kind::Rd || has_room);
-        let first = served.map(|(kind, bank)| self.legal_cycle(cycle, kind, Some(bank))).min();
-        let due = self.refresh.as_ref().map(|refresh| refresh.due);
-        first.into_iter().chain(due).min().unwrap_or(u64::MAX)
+        self.legality.legal_cycle(cycle, kind, bank) <= cycle
     }
 
     /// Updates the model of the channel after a command.
@@ -434,21 +459,25 @@ impl Arbiter {
             }
         }
         if let Some(refresh) = self.refresh.as_mut().filter(|_| command.kind == Kind::Ref) {
-            *refresh = Refresh { due: refresh.due + self.checker.timing.refi, last: None };
+            *refresh = Refresh { due: refresh.due + self.legality.checker.timing.refi, last: None };
         }
         advance(&mut self.rows, command);
-        if self.before.len() >= HISTORY {
-            let oldest = command.cycle.saturating_sub(self.checker.reach());
-            self.before.retain(|earlier| earlier.cycle >= oldest);
+        self.legality.record(*command);
+        match command.bank {
+            Some(bank) => self.update_needed(bank),
+            None => {
+                self.banks.keys().copied().collect::<Vec<_>>().into_iter().for_each(|bank| self.update_needed(bank))
+            }
         }
-        self.before.push(*command);
-        self.num_issued += 1;
         self.quiet_until = 0;
     }
 
     /// Removes a request whose RD or WR was issued.
     fn serve(&mut self, request: &Waiting) {
         self.waiting.remove(&request.number);
+        if let Some(queue) = self.banks.get_mut(&request.bank) {
+            queue.requests.remove(&request.number);
+        }
         self.bursts.remove(request.number);
         self.used.insert(request.bank);
         self.unsent_reads += usize::from(!request.write);

@@ -39,6 +39,10 @@ pub struct Checker {
     pub(super) refresh: bool,
     /// Distance in command clocks for each row of [`RULES`].
     bounds: Vec<u64>,
+    /// For each kind of command, the rows of [`RULES`] that can delay it.
+    delaying: [Vec<usize>; Kind::COUNT],
+    /// For each row of [`RULES`], the kinds of the earlier command, as a mask of their [`bit`]s.
+    from: Vec<u8>,
 }
 
 impl Checker {
@@ -46,7 +50,12 @@ impl Checker {
     /// is too long, from cycle 0 to the last command.
     pub fn new(timing: Timing, refresh: bool) -> Self {
         let bounds = RULES.iter().map(|rule| (rule.minimum)(&timing)).collect();
-        Checker { timing, refresh, bounds }
+        let mut delaying: [Vec<usize>; Kind::COUNT] = Default::default();
+        for (row, rule) in RULES.iter().enumerate() {
+            rule.to.iter().for_each(|&kind| delaying[kind as usize].push(row));
+        }
+        let from = RULES.iter().map(|rule| rule.from.iter().fold(0, |kinds, &kind| kinds | bit(kind))).collect();
+        Checker { timing, refresh, bounds, delaying, from }
     }
 
     /// Returns the distance in command clocks that row `row` of [`RULES`] requires.
@@ -84,21 +93,26 @@ impl Checker {
 
     /// Yields the violations of all rules that compare `command` with earlier commands.
     fn check_rules(&self, history: History, command: &Command) -> impl Iterator<Item = Violation> {
-        let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
-        rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
+        let rows = self.delaying[command.kind as usize].iter();
+        rows.filter_map(move |&row| self.check_rule(&RULES[row], self.bounds[row], history, command))
     }
 
-    /// Returns the earliest cycle in which `command` keeps its minimum distance from every command in
-    /// `before`, which holds the commands of earlier cycles. Considers only earlier commands that can still
-    /// delay a command in the cycle of `command`.
-    pub(super) fn legal_from(&self, before: &[Command], command: &Command) -> u64 {
-        let history = History { before, beside: &[] };
-        let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
-        rules
-            .filter_map(|(rule, &bound)| self.conflict(rule, bound, history, command))
-            .map(|(_, from)| from)
-            .max()
-            .unwrap_or(0)
+    /// Returns the earliest cycle in which `command` keeps its minimum distance from the last `new` commands in
+    /// `before`, which holds the commands of earlier cycles. For rules that compare a command with more than
+    /// one earlier command, considers all commands in `before`. Considers only commands that can still delay a
+    /// command in the cycle of `command`.
+    pub(super) fn legal_from(&self, before: &[Command], new: usize, command: &Command) -> u64 {
+        let recent = &before[before.len().saturating_sub(new)..];
+        let kinds = recent.iter().fold(0, |kinds, earlier| kinds | bit(earlier.kind));
+        let rows = self.delaying[command.kind as usize].iter();
+        let conflicts = rows.filter(|&&row| self.from[row] & kinds != 0).filter_map(|&row| {
+            let before = match RULES[row].form {
+                Form::Distance { back: 1 } | Form::DataBus => recent,
+                _ => before,
+            };
+            self.conflict(&RULES[row], self.bounds[row], History { before, beside: &[] }, command)
+        });
+        conflicts.map(|(_, from)| from).max().unwrap_or(0)
     }
 
     /// Returns the longest time in command clocks for which a command can delay another one.
@@ -231,18 +245,27 @@ impl<'a> History<'a> {
     }
 }
 
+/// Returns the bit of a kind of command in a mask of kinds.
+const fn bit(kind: Kind) -> u8 {
+    const { assert!(Kind::COUNT <= 8) };
+    1 << kind as u8
+}
+
 fn concerns(rule: &Rule, earlier: &Command, command: &Command) -> bool {
-    let in_scope = match (earlier.bank, command.bank) {
-        (Some(a), Some(b)) => match rule.scope {
+    rule.from.contains(&earlier.kind) && is_in_scope(rule.scope, earlier, command)
+}
+
+fn is_in_scope(scope: Scope, earlier: &Command, command: &Command) -> bool {
+    match (earlier.bank, command.bank) {
+        (Some(a), Some(b)) => match scope {
             Scope::Bank => a == b,
             Scope::Group => a.group == b.group,
             Scope::OtherBankOfGroup => a.group == b.group && a != b,
             Scope::OtherBank => a != b,
             Scope::Channel => true,
         },
-        _ => !matches!(rule.scope, Scope::OtherBank | Scope::OtherBankOfGroup),
-    };
-    in_scope && rule.from.contains(&earlier.kind)
+        _ => !matches!(scope, Scope::OtherBank | Scope::OtherBankOfGroup),
+    }
 }
 
 /// Returns the ACT command that opened the row of the column command `column`.

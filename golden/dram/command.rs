@@ -24,6 +24,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Number of types of commands.
+    pub(super) const COUNT: usize = Self::Ref as usize + 1;
+
     /// True if the command transfers data.
     pub fn is_column(self) -> bool {
         self.is_read() || self.is_write()

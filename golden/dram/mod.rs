@@ -9,6 +9,7 @@ pub mod command;
 pub mod drain;
 #[cfg(test)]
 mod fixtures;
+mod legality;
 pub mod mapping;
 pub mod policy;
 pub mod requests;

@@ -62,8 +62,8 @@ pub trait Policy: Debug + Send {
     /// Updates the model after a command that serves `request`. `waiting` still contains that request.
     fn issue(&mut self, _cycle: u64, _request: &Waiting, _command: Kind, _waiting: &Requests) {}
 
-    /// True if the bank must close its open row before it serves another request. Only [`Self::issue`] may change
-    /// this.
+    /// True if the bank must close its open row before it serves another request. Only [`Self::issue`] for a
+    /// request of this bank may change this.
     fn must_close(&self, _bank: BankId) -> bool {
         false
     }
