@@ -462,6 +462,8 @@ impl<'o> Drive<'o> {
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
         let mut polls = self.every(Some(CYCLES_BETWEEN_POLLS));
         let mut saves = self.every(self.options.checkpoints.every);
+        // Tick at which the first of these tasks is due.
+        let mut due = 0;
         let may_part = self.options.threads != Threads::InStep
             && !self.options.mode.is_slow()
             && !self.observers.need_all_together()
@@ -490,21 +492,26 @@ impl<'o> Drive<'o> {
             if self.machine.is_called() && (self.machine.is_kernel_done() || self.machine.fault().is_some()) {
                 return Ok(());
             }
-            self.expect_progress(moved, looks.come(self.sim.tick()))?;
-            if saves.come(self.sim.tick()) {
-                self.save()?;
-            }
             if let signal @ 1.. = self.options.interrupt.load(Ordering::Relaxed) {
                 self.save()?;
                 return Err(StopReason::Outcome(Outcome::Interrupted(signal)));
             }
-            if polls.come(self.sim.tick()) {
+            let tick = self.sim.tick();
+            if moved && tick < due && !self.watches.circles.is_watching() {
+                continue;
+            }
+            self.expect_progress(moved, looks.come(tick))?;
+            if saves.come(tick) {
+                self.save()?;
+            }
+            if polls.come(tick) {
                 if is_broken() {
                     return Ok(());
                 }
                 let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
                 progress(Progress { cycles: self.cycles(), launches: self.launched, ctas_done, ctas_total });
             }
+            due = looks.next.min(saves.next).min(polls.next);
         }
     }
 
