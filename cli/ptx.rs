@@ -5,7 +5,8 @@ use std::path::Path;
 
 use input::{shorten, visible_line};
 use isa::alloc::allocate;
-use isa::program::{Inst, MemOp, Op, Program, Unit};
+use isa::program::{Inst, MAX_WORDS, MemOp, Op, Program, Unit};
+use isa::spill::spill;
 use isa::types::Space;
 use miette::{IntoDiagnostic, Report, WrapErr};
 use ptx::Source;
@@ -52,6 +53,8 @@ struct Listing {
     predicates: u16,
     shared_bytes: u32,
     local_bytes: u32,
+    /// Size of the registers that are spilled to local memory, in bytes.
+    spill_bytes: u32,
     accesses: Vec<Access>,
 }
 
@@ -129,7 +132,11 @@ fn list_kernel(prepared: &PreparedModule<'_>, kernel: &Function<'_>, lines: &[&s
         message: message.to_owned(),
         help: help.map(str::to_owned),
     };
-    let (program, refused) = match prepared.lower(name).as_ref().map(allocate) {
+    let spilled = |program: Program| {
+        let limit = program.max_regs.and_then(|most| u16::try_from(most).ok()).unwrap_or(MAX_WORDS);
+        spill(program, limit).and_then(|program| allocate(&program))
+    };
+    let (program, refused) = match prepared.lower(name).map(spilled) {
         Ok(Ok(program)) => (Some(Listing::new(&program, lines)), Vec::new()),
         Ok(Err(error)) => {
             let message =
@@ -166,6 +173,7 @@ impl Listing {
             predicates: program.preds,
             shared_bytes: program.shared_bytes,
             local_bytes: program.local_bytes,
+            spill_bytes: program.spill_bytes,
             accesses: insts.filter_map(|(pc, inst)| Access::new(pc, inst, lines)).collect(),
         }
     }
@@ -222,7 +230,17 @@ fn table(found: &File) -> String {
 }
 
 fn listing_table(name: &str, listing: &Listing) -> String {
-    let Listing { params, instructions, units, registers, predicates, shared_bytes, local_bytes, accesses } = listing;
+    let Listing {
+        params,
+        instructions,
+        units,
+        registers,
+        predicates,
+        shared_bytes,
+        local_bytes,
+        spill_bytes,
+        accesses,
+    } = listing;
     let params: Vec<_> = params.iter().map(|Param { name, ty, .. }| format!("{ty} {name}")).collect();
     let units: Vec<_> = units.iter().map(|(unit, count)| format!("{unit} {count}")).collect();
     let row = |access: &Access| {
@@ -237,8 +255,12 @@ fn listing_table(name: &str, listing: &Listing) -> String {
         ]
     };
     let rows: Vec<_> = accesses.iter().map(row).collect();
+    let spilled = match spill_bytes {
+        0 => String::new(),
+        _ => format!(", of which {} are spilled registers", format_count((*spill_bytes).into(), "byte", "bytes")),
+    };
     let memory = format!(
-        "  {}, {}, shared memory {}, local memory {} per thread",
+        "  {}, {}, shared memory {}, local memory {} per thread{spilled}",
         format_count((*registers).into(), "register", "registers"),
         format_count((*predicates).into(), "predicate", "predicates"),
         format_count((*shared_bytes).into(), "byte", "bytes"),

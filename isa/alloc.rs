@@ -11,6 +11,8 @@
 //! value is live. If a value is live around a loop, its interval covers the whole loop. The scan visits
 //! intervals in the order of their first positions. Each interval gets the lowest free word, or the lowest
 //! free even pair of words if the value has 64 bits.
+//!
+//! If there are more values than words, [`crate::spill`] must first move some of them to local memory.
 
 use crate::cfg::Cfg;
 use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMask, Src};
@@ -34,24 +36,32 @@ pub struct AllocError {
     pub limit: u16,
 }
 
+impl AllocError {
+    /// Returns the error that registers of the kind `what` run out at a position of a program.
+    pub(crate) fn new(program: &Program, position: u32, what: &'static str, limit: u16) -> Self {
+        let line = program.insts[position as usize / 2].line;
+        Self { file: program.file.to_string(), line, kernel: program.name.clone(), what, limit }
+    }
+}
+
 /// Interval of positions at which a value is live, both ends included. The instruction at `pc` reads at
 /// position `2 * pc` and writes at `2 * pc + 1`. A result can therefore reuse the register of an operand that
 /// the instruction reads for the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Interval {
-    value: u16,
-    wide: bool,
-    first: u32,
-    last: u32,
+pub(crate) struct Interval {
+    pub(crate) value: u16,
+    pub(crate) wide: bool,
+    pub(crate) first: u32,
+    pub(crate) last: u32,
 }
 
 /// Program counters (pcs) of the instructions that read or write a value.
 #[derive(Clone, Debug, Default)]
-struct Accesses {
+pub(crate) struct Accesses {
     /// Pcs of all reads and of guarded writes. The old value must be live there, because a guarded write may
     /// leave it in place.
-    reads: Vec<u32>,
-    writes: Vec<u32>,
+    pub(crate) reads: Vec<u32>,
+    pub(crate) writes: Vec<u32>,
     /// Pcs of unguarded writes. Before such a write, the old value is dead.
     kills: Vec<u32>,
     wide: bool,
@@ -65,13 +75,7 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     }
     let cfg = Cfg::new(&program.insts);
     let (words, preds) = accesses(&program.insts, (program.regs, program.preds));
-    let fail = |position: u32, what, limit| AllocError {
-        file: program.file.to_string(),
-        line: program.insts[position as usize / 2].line,
-        kernel: program.name.clone(),
-        what,
-        limit,
-    };
+    let fail = |position: u32, what, limit| AllocError::new(program, position, what, limit);
     let (word_of, regs) =
         scan(&intervals(&cfg, &words), words.len(), MAX_WORDS).map_err(|at| fail(at, "32-bit registers", MAX_WORDS))?;
     let (pred_of, num_preds) =
@@ -90,7 +94,7 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
 
 /// Returns the accesses to each value of a program in virtual form: first of the `regs` registers, then of
 /// the `preds` predicates.
-fn accesses(insts: &[Inst], (regs, preds): (u16, u16)) -> (Vec<Accesses>, Vec<Accesses>) {
+pub(crate) fn accesses(insts: &[Inst], (regs, preds): (u16, u16)) -> (Vec<Accesses>, Vec<Accesses>) {
     let mut words = vec![Accesses::default(); usize::from(regs)];
     let mut truths = vec![Accesses::default(); usize::from(preds)];
     for (pc, inst) in insts.iter().enumerate() {
@@ -197,7 +201,7 @@ impl Accesses {
 }
 
 /// Returns the live intervals of all values that are read or written.
-fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
+pub(crate) fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());
@@ -220,30 +224,66 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     found
 }
 
+/// Words of a register file, to which live intervals are assigned in the order of their first positions.
+pub(crate) struct Words<'a> {
+    intervals: &'a [Interval],
+    /// For each word, the index of the interval that was assigned to it last.
+    last: Vec<Option<u32>>,
+}
+
+impl<'a> Words<'a> {
+    /// Creates a register file of `limit` words, for the values of `intervals`.
+    pub(crate) fn new(intervals: &'a [Interval], limit: u16) -> Self {
+        Self { intervals, last: vec![None; usize::from(limit)] }
+    }
+
+    /// Returns the index of the interval that occupies a word at a position; `None` if the word is free.
+    pub(crate) fn occupant(&self, word: usize, position: u32) -> Option<u32> {
+        self.last[word].filter(|&index| self.intervals[index as usize].last >= position)
+    }
+
+    /// Returns the words at which a value can begin: a 64-bit value takes an aligned pair of words. If the
+    /// number of words is odd, the last word belongs to no complete pair.
+    pub(crate) fn places(&self, wide: bool) -> impl Iterator<Item = usize> + use<> {
+        let step = 1 + usize::from(wide);
+        (0..self.last.len() / step * step).step_by(step)
+    }
+
+    /// Returns a free place for an interval. For a 32-bit value, prefers a free word whose pair is already
+    /// half occupied, so that free pairs stay available for 64-bit values.
+    pub(crate) fn find_free(&self, interval: &Interval) -> Option<usize> {
+        let free = |word: usize| self.occupant(word, interval.first).is_none();
+        let is_pair_free = |word: usize| free(word & !1) && (word | 1) < self.last.len() && free(word | 1);
+        let mut places = self.places(interval.wide);
+        if interval.wide {
+            return places.find(|&word| is_pair_free(word));
+        }
+        let half = places.find(|&word| free(word) && !is_pair_free(word) && (word | 1) < self.last.len());
+        half.or_else(|| self.places(false).find(|&word| free(word)))
+    }
+
+    /// Assigns the interval with the given index to the word `at`, or to the pair of words that begins there.
+    pub(crate) fn assign(&mut self, at: usize, index: usize) {
+        let end = at + usize::from(self.intervals[index].wide);
+        self.last[at..=end].fill(Some(index as u32));
+    }
+
+    /// Frees all words of an interval.
+    pub(crate) fn free(&mut self, index: u32) {
+        self.last.iter_mut().filter(|last| **last == Some(index)).for_each(|last| *last = None);
+    }
+}
+
 /// Assigns a register to each live interval. Returns the register of each value, and the number of registers
 /// used. If there are too few registers, returns the program position at which they run out.
-fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
+pub(crate) fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
     let mut place = vec![0; values];
-    let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];
+    let mut words = Words::new(intervals, limit);
     let mut used = 0;
-    for interval in intervals {
-        let free = |i: usize| busy_until[i].is_none_or(|last| last < interval.first);
-        // A 64-bit value takes an aligned pair of words. If `limit` is odd, the last word belongs to no
-        // complete pair.
-        let pair_free = |i: usize| (i | 1) < busy_until.len() && free(i & !1) && free(i | 1);
-        let mut all = 0..busy_until.len();
-        let at = if interval.wide {
-            all.step_by(2).find(|&i| pair_free(i))
-        } else {
-            // For a 32-bit value, prefer a free word whose pair is already half occupied. Free pairs then
-            // stay available for 64-bit values.
-            let half = all.clone().find(|&i| free(i) && !pair_free(i) && i + 1 < limit.into());
-            half.or_else(|| all.find(|&i| free(i)))
-        };
-        let at = at.ok_or(interval.first)?;
-        let end = at + usize::from(interval.wide);
-        busy_until[at..=end].fill(Some(interval.last));
-        used = used.max(end as u16 + 1);
+    for (index, interval) in intervals.iter().enumerate() {
+        let at = words.find_free(interval).ok_or(interval.first)?;
+        words.assign(at, index);
+        used = used.max(at as u16 + 1 + u16::from(interval.wide));
         place[usize::from(interval.value)] = at as u16;
     }
     Ok((place, used))
@@ -252,27 +292,20 @@ fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, 
 /// Replaces the values in an instruction by their registers, and updates the masks of registers that the
 /// instruction reads and writes.
 fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
-    let word = |reg: &mut Reg| reg.index = word_of[usize::from(reg.index)];
     let pred = |p: &mut u16| *p = pred_of[usize::from(*p)];
+    inst.regs_mut().for_each(|reg| reg.index = word_of[usize::from(reg.index)]);
     for src in &mut inst.srcs {
-        match src {
-            Src::Reg(reg) => word(reg),
-            Src::Pred(guard) => pred(&mut guard.pred),
-            Src::None | Src::Imm(_) | Src::Special(_) => {}
+        if let Src::Pred(guard) = src {
+            pred(&mut guard.pred);
         }
     }
     for dst in &mut inst.dsts {
-        match dst {
-            Dst::Reg(reg) => word(reg),
-            Dst::Pred(p) => pred(p),
-            Dst::None => {}
+        if let Dst::Pred(p) = dst {
+            pred(p);
         }
     }
     if let Some(guard) = &mut inst.guard {
         pred(&mut guard.pred);
-    }
-    if let Some(base) = inst.op.mem_mut().and_then(|mem| mem.base.as_mut()) {
-        word(base);
     }
     let mut reads = RegMask::default();
     inst.source_regs().for_each(|reg| reads.insert_reg(reg));

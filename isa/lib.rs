@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! PTX text -> crate `ptx` (lexer, parser, lowering) -> Program, virtual registers -> functional interpreter
-//!                                                 | cfg (reconvergence), alloc (liveness)
+//!                                                 | cfg (reconvergence), spill, alloc (liveness)
 //!                                                 v
 //!                                              Program, physical registers -> clocked SM
 //! ```
@@ -17,6 +17,7 @@ pub mod lanes;
 pub mod map;
 pub mod program;
 pub mod recorded;
+pub mod spill;
 pub mod tensor;
 pub mod texture;
 pub mod types;

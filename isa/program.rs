@@ -76,11 +76,14 @@ pub struct Program {
     /// Largest alignment of a shared variable in bytes, at least 1. If there is a dynamic array,
     /// `shared_bytes` is a multiple of the alignment of this array.
     pub shared_align: u32,
-    /// Size of a thread's local memory in bytes, a multiple of 16. The stack is included.
+    /// Size of a thread's local memory in bytes, a multiple of 16. The stack and the spilled values are
+    /// included.
     pub local_bytes: u32,
     /// Size of the stack in bytes, a multiple of 16: [`STACK_BYTES`], unless [`Program::resize_stack`] has set
     /// another size. 0 if no function of the kernel calls itself.
     pub stack_bytes: u32,
+    /// Size of the spilled values in local memory in bytes: see [`crate::spill`].
+    pub spill_bytes: u32,
     /// Size of the constants of the module in bytes.
     pub const_bytes: u32,
     /// Device address of the constants of the module; set by [`Program::link`].
@@ -701,6 +704,20 @@ impl Inst {
             _ => None,
         });
         operands.chain(self.mem().and_then(|mem| mem.base))
+    }
+
+    /// Returns all register operands, including the base register of the address.
+    pub fn regs_mut(&mut self) -> impl Iterator<Item = &mut Reg> {
+        let Inst { op, dsts, srcs, .. } = self;
+        let sources = srcs.iter_mut().filter_map(|src| match src {
+            Src::Reg(reg) => Some(reg),
+            _ => None,
+        });
+        let results = dsts.iter_mut().filter_map(|dst| match dst {
+            Dst::Reg(reg) => Some(reg),
+            _ => None,
+        });
+        sources.chain(results).chain(op.mem_mut().and_then(|mem| mem.base.as_mut()))
     }
 
     /// Returns the source predicates, including the guard.

@@ -1,5 +1,6 @@
 use isa::alloc::allocate;
 use isa::program::{Addresses, Program};
+use isa::spill::spill;
 use isa::texture::{AddressMode, Texture};
 use isa::types::Type;
 use ptx::Source;
@@ -15,8 +16,8 @@ const CONSTANTS: u64 = 0x30_0000;
 const REGISTERS: &str = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<20>; .reg .f32 %f<9>;\n\
      .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n";
 
-/// Runs kernel `k(out)` with the given body, both with virtual registers and after register allocation.
-/// Returns one word per thread: the value that `body` leaves in `%r1`. `%r0` holds the thread number.
+/// Runs kernel `k(out)` with the given body: with virtual registers, after register allocation, and with as
+/// few registers as possible, so that most values are spilled. Returns one word per thread: the value that `body` leaves in `%r1`. `%r0` holds the thread number.
 pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec<u32>, String> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n{file}\n.entry k(.param .u64 out) {{\n{REGISTERS}\
@@ -41,6 +42,8 @@ pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec
     let textures = vec![Some(1); module.textures.len()];
     let addresses = Addresses { globals, constants: CONSTANTS, textures, bound: [texture].into() };
     module.link(&addresses);
+    let mut spilled = spill(program.clone(), 1).map_err(|e| e.to_string())?;
+    spilled.link(&addresses).map_err(|e| e.to_string())?;
     program.link(&addresses).map_err(|e| e.to_string())?;
     let physical = allocate(&program).map_err(|e| e.to_string())?;
     let run = |program: &Program| {
@@ -59,6 +62,8 @@ pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec
     };
     let words = run(&program)?;
     assert_eq!(run(&physical)?, words, "virtual and physical registers differ");
+    let spilled = allocate(&spilled).map_err(|e| e.to_string())?;
+    assert_eq!(run(&spilled)?, words, "spilled registers differ");
     Ok(words)
 }
 

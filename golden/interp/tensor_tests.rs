@@ -4,6 +4,7 @@
 
 use isa::alloc::allocate;
 use isa::program::Program;
+use isa::spill::spill;
 use isa::tensor::{TILINGS, Tiling};
 use ptx::Source;
 
@@ -77,6 +78,8 @@ fn ran(body: &str, [a, b, c]: [&[u8]; 3]) -> Vec<u8> {
     };
     let result = run(&program);
     assert_eq!(run(&allocate(&program).unwrap()), result, "physical registers\n{text}");
+    let spilled = allocate(&spill(program, 1).unwrap()).unwrap();
+    assert_eq!(run(&spilled), result, "spilled registers\n{text}");
     result
 }
 

@@ -1,5 +1,6 @@
 use isa::alloc::allocate;
 use isa::program::LaunchLimits;
+use isa::spill::spill;
 use proptest::prelude::*;
 use ptx::Source;
 
@@ -428,5 +429,12 @@ proptest! {
         let expected = start(&program, [4, 1, 1], 128).unwrap();
         let found = start(&physical, [4, 1, 1], 128).unwrap();
         prop_assert_eq!(words(&expected), words(&found), "{}", text);
+        // With as few registers as possible, and with half of those that it needs.
+        for limit in [1, physical.regs / 2] {
+            let spilled = allocate(&spill(program.clone(), limit).unwrap()).unwrap();
+            let found = start(&spilled, [4, 1, 1], 128).unwrap();
+            prop_assert_eq!(words(&expected), words(&found), "limit {}\n{}", limit, text);
+            prop_assert!(spilled.regs <= limit.max(12), "{} registers, limit {}\n{}", spilled.regs, limit, text);
+        }
     }
 }

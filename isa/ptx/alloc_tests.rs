@@ -1,17 +1,38 @@
 //! Tests of register allocation on PTX kernels.
 
 use isa::alloc::{AllocError, allocate};
-use isa::program::{Program, Reg};
+use isa::program::{Op, Program, Reg};
+use isa::spill::spill;
+use isa::types::Space;
 
 use crate::Source;
 
 /// Lowers a kernel `k` with body `body` and allocates its registers.
 fn allocate_body(body: &str) -> Result<Program, AllocError> {
+    allocate(&lower_body(body))
+}
+
+/// Lowers a kernel `k` whose body begins in line 6 of the file.
+fn lower_body(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k() {{\n.reg .pred %p<99>; \
          .reg .b32 %r<999>; .reg .b64 %rd<999>;\n{body}\nret; }}"
     );
-    allocate(&Source::new("k.ptx", &text).kernel("k").unwrap())
+    Source::new("k.ptx", &text).kernel("k").unwrap()
+}
+
+/// Lowers a kernel `k` with body `body`, spills values beyond `limit` registers, and allocates registers.
+fn spill_body(body: &str, limit: u16) -> Program {
+    allocate(&spill(lower_body(body), limit).unwrap()).unwrap()
+}
+
+/// Returns the lines of a program's loads from local memory, and of its stores to it.
+fn spills(program: &Program) -> [Vec<u32>; 2] {
+    let lines = |is_store: bool| {
+        let local = program.insts.iter().filter(|inst| inst.mem().is_some_and(|mem| mem.space == Space::Local));
+        local.filter(|inst| matches!(inst.op, Op::Store(_)) == is_store).map(|inst| inst.line).collect()
+    };
+    [false, true].map(lines)
 }
 
 fn reg(index: u16, wide: bool) -> Reg {
@@ -110,4 +131,68 @@ fn all_255_words_and_31_predicates_can_be_used_and_no_more() {
     };
     assert_eq!(allocate_body(&preds(31)).unwrap().preds, 31);
     assert_eq!(allocate_body(&preds(32)).unwrap_err().what, "predicates");
+}
+
+#[test]
+fn the_value_that_is_used_least_is_spilled_outside_of_a_loop() {
+    // In the loop, three registers are used in each iteration; `%r1` is live around it, but used only before
+    // and after it.
+    let body = "mov.u32 %r1, 7;\nmov.u32 %r2, 1;\nmov.u32 %r3, 2;\nL: add.u32 %r2, %r2, %r3;\n\
+                st.shared.u32 [0], %r2;\nadd.u32 %r3, %r3, %r2;\n@%p1 bra L;\nst.shared.u32 [4], %r1;";
+    assert_eq!(spill_body(body, 4).spill_bytes, 0);
+    let program = spill_body(body, 2);
+    assert_eq!(program.regs, 2);
+    assert_eq!((program.spill_bytes, program.local_bytes), (16, 16));
+    assert_eq!(spills(&program), [vec![13], vec![6]]);
+    // The branch leads to the first instruction of the loop, behind the store.
+    let branch = program.insts.iter().find_map(|inst| match inst.op {
+        Op::Branch { target, .. } => Some(program.insts[target as usize].line),
+        _ => None,
+    });
+    assert_eq!(branch, Some(9));
+}
+
+#[test]
+fn a_branch_to_an_instruction_that_reads_a_spilled_value_leads_to_the_load() {
+    let used = "st.shared.v2.u32 [8], {%r2, %r3};\n".repeat(5);
+    let body = format!(
+        "mov.u32 %r1, 7;\nmov.u32 %r2, 1;\nmov.u32 %r3, 2;\n@%p1 bra L;\nst.shared.u32 [0], %r2;\n\
+         L: st.shared.u32 [4], %r1;\n{used}"
+    );
+    let program = spill_body(&body, 2);
+    // `%r1` is spilled first. The load of `%r1` needs a register, so that one of the two others is spilled, too.
+    assert_eq!((program.regs, spills(&program)), (2, [vec![11, 12, 13, 14, 15, 16], vec![6, 8]]));
+    let Some(Op::Branch { target, .. }) =
+        program.insts.iter().map(|inst| inst.op).find(|op| matches!(op, Op::Branch { .. }))
+    else {
+        panic!("a branch")
+    };
+    let target = &program.insts[target as usize];
+    assert!(matches!(target.op, Op::Load(_)) && target.line == 11, "{target:?}");
+}
+
+#[test]
+fn values_that_are_never_live_together_share_local_memory() {
+    let part = "mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3;\n\
+                st.shared.u32 [0], %r1; st.shared.u32 [0], %r2; st.shared.u32 [0], %r3;\n";
+    let other = part.replace("%r", "%r1");
+    let [once, twice] = [part, &format!("{part}{other}")].map(|body| spill_body(body, 2));
+    assert_eq!(spills(&twice).map(|lines| lines.len()), spills(&once).map(|lines| 2 * lines.len()));
+    assert_eq!(twice.spill_bytes, once.spill_bytes);
+    let wide = part.replace("%r", "%rd").replace("u32", "u64");
+    // Of three 64-bit values, two are in memory while one is in the only pair of registers.
+    let program = spill_body(&wide, 2);
+    assert_eq!((program.regs, program.local_bytes), (2, 32));
+}
+
+#[test]
+fn more_values_than_an_instruction_can_address_are_spilled_and_a_lower_limit_is_kept_if_possible() {
+    let set: String = (0..600).map(|i| format!("mov.u32 %r{i}, {i};\n")).collect();
+    let get: String = (0..600).map(|i| format!("st.shared.u32 [0], %r{i};\n")).collect();
+    let program = spill_body(&format!("{set}{get}"), u16::MAX);
+    assert_eq!(program.regs, 255);
+    assert!(program.spill_bytes >= 4 * (600 - 255), "{}", program.spill_bytes);
+    // A multiplication and addition needs its three operands at once.
+    let sum = "mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; mad.lo.u32 %r4, %r1, %r2, %r3; st.shared.u32 [0], %r4;";
+    assert_eq!(spill_body(sum, 1).regs, 3);
 }

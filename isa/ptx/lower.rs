@@ -564,6 +564,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             shared_align: self.layout.shared_align,
             local_bytes: self.local_bytes.next_multiple_of(16) + stack_bytes,
             stack_bytes,
+            spill_bytes: 0,
             const_bytes: self.prepared.symbols.const_bytes,
             const_base: 0,
             textures: [].into(),

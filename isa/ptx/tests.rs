@@ -6,6 +6,7 @@ use super::*;
 use isa::alloc::allocate;
 use isa::lanes::{AluFn, AluOp, AtomicFn, CompareOp, ConvertOp, WarpOp};
 use isa::program::{BarrierKind, Dst, Guard, Inst, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
+use isa::spill::spill;
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
 const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
@@ -1058,6 +1059,8 @@ fn every_committed_kernel_lowers_and_fits_the_machine() {
                 // A thread of an NVIDIA GPU has at most 255 registers of 32 bits.
                 let most = if TILED.contains(&&*kernel) { 255 } else { 95 };
                 assert!(physical.regs <= most, "{kernel} takes {} words", physical.regs);
+                let spilled = allocate(&spill(program, 24).unwrap()).unwrap();
+                assert!(spilled.regs <= 24, "{kernel} takes {} words, limit 24", spilled.regs);
                 seen += 1;
             }
         }

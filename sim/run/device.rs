@@ -22,8 +22,9 @@ use thiserror::Error;
 use super::compared::Part;
 use super::counters::Counters;
 use super::drive::{Drive, Launch, StopReason};
+use super::launches::spill_note;
 use super::loads::{self, LoadCounters};
-use super::modules::{ALIGNMENT, FIRST_ADDRESS};
+use super::modules::{ALIGNMENT, FIRST_ADDRESS, limit_registers, registers_per_thread};
 use super::steps::Place;
 use super::verify::{Compared, RUNAWAY, Shadow, interpret_and_compare};
 use super::{HostTime, Outcome, Progress, RunError, RunOptions, RunReport};
@@ -85,6 +86,12 @@ impl DeviceKernel {
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Returns a note if values of the kernel are spilled to local memory.
+    #[must_use]
+    pub fn spill_note(&self) -> Option<String> {
+        spill_note(&self.program, self.program.regs.into())
     }
 
     /// Returns the parameters of the kernel, in order.
@@ -415,7 +422,35 @@ impl<'o> Device<'o> {
         let mut program = PreparedModule::new(source, &parsed)?.lower(name)?;
         program.resize_stack(self.stack_bytes);
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
+        let mut program = limit_registers(program, &self.config.sm, []).map_err(|e| bad(&e))?;
         program.link(addresses).map_err(|e| bad(&e))?;
+        let kernel = Arc::new(self.place_program(program)?);
+        self.modules[module].kernels.insert(name.to_owned(), kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Returns a version of a kernel with fewer registers, whose CTAs of shape `block` fit an SM; `None` if they
+    /// fit already, or if no more registers can be spilled.
+    ///
+    /// # Errors
+    /// Returns an error if there is no memory for the instructions.
+    pub fn fit(&mut self, kernel: &DeviceKernel, block: [u32; 3]) -> Result<Option<Arc<DeviceKernel>>, RunError> {
+        let sm = &self.config.sm;
+        let fits = |program: &Program| u64::from(program.regs) <= registers_per_thread(sm, block);
+        if fits(&kernel.program) {
+            return Ok(None);
+        }
+        let program = limit_registers((*kernel.interpreted).clone(), sm, [block]);
+        let program = program.map_err(|e| RunError::input(&self.path, &e))?;
+        match isa::alloc::allocate(&program) {
+            Ok(allocated) if fits(&allocated) => Ok(Some(Arc::new(self.place_program(program)?))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Allocates the registers of a program, and memory for its instructions.
+    fn place_program(&mut self, program: Program) -> Result<DeviceKernel, RunError> {
+        let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
         let interpreted = Arc::new(program);
         let program = isa::alloc::allocate(&interpreted).map_err(|e| bad(&e))?;
         let code = match &self.config.sm.icache {
@@ -430,9 +465,7 @@ impl<'o> Device<'o> {
             }
             _ => 0,
         };
-        let kernel = Arc::new(DeviceKernel { interpreted, program, code });
-        self.modules[module].kernels.insert(name.to_owned(), kernel.clone());
-        Ok(kernel)
+        Ok(DeviceKernel { interpreted, program, code })
     }
 
     /// Returns the number of CTAs of a kernel that can be resident on an SM at the same time.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use isa::program::Program;
 use rtl::machine::{Machine, MachineConfig};
 
 use super::checkpoint::{self, Checkpoints};
@@ -51,7 +52,17 @@ pub(super) fn run<'o>(
     Ok(RunReport { notes: report.notes.into_iter().chain(directive_notes(prepared)).collect(), ..report })
 }
 
-/// Returns notes about kernel directives that the machine ignores.
+/// Returns a note if values of a kernel are spilled, for a program that uses `registers` registers.
+pub(super) fn spill_note(program: &Program, registers: u32) -> Option<String> {
+    let Program { file, name, spill_bytes, .. } = program;
+    (*spill_bytes > 0).then(|| {
+        format!(
+            "{file}: {spill_bytes} bytes of values of kernel `{name}` are spilled to local memory: {registers} registers per thread are left"
+        )
+    })
+}
+
+/// Returns notes about kernel directives that the machine ignores, and about spilled registers.
 fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
     let mut notes = Vec::new();
     let kernels = prepared.tasks.iter().flatten().filter_map(|task| match task {
@@ -64,9 +75,11 @@ fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
             format!("{file}: kernel `{name}` declares `.reqnctapercluster` of {cluster:?}: CTAs of a cluster are placed like any others")
         });
         let registers = program.max_regs.filter(|&most| takes > most).map(|most| {
-            format!("{file}: kernel `{name}` declares `.maxnreg {most}` and uses {takes} registers: none is spilled")
+            format!(
+                "{file}: kernel `{name}` declares `.maxnreg {most}` and uses {takes} registers: no more can be spilled"
+            )
         });
-        for note in cluster.into_iter().chain(registers) {
+        for note in cluster.into_iter().chain(registers).chain(spill_note(program, takes)) {
             if !notes.contains(&note) {
                 notes.push(note);
             }

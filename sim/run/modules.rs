@@ -1,17 +1,20 @@
 //! PTX files of a launch file: their kernels, and the addresses of their variables.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType};
 use input::noun;
-use isa::program::{Addresses, Program};
+use isa::alloc::AllocError;
+use isa::program::{Addresses, MAX_WORDS, Program};
+use isa::spill::spill;
 use isa::texture::Texture;
 use isa::types::Type;
 use ptx::Source;
 use ptx::data::{ModuleData, data};
 use ptx::lower::PreparedModule;
+use rtl::sm::SmConfig;
 
 use super::RunError;
 use crate::content::Content;
@@ -56,8 +59,33 @@ pub(super) struct Placement {
     pub(super) inside: HashSet<usize>,
 }
 
-/// Parses each PTX file once, finds the kernels of all launches by name, and translates these kernels.
-pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
+/// Returns the number of registers that a thread can have if a CTA of the shape `block` must fit an SM.
+pub(super) fn registers_per_thread(sm: &SmConfig, block: [u32; 3]) -> u64 {
+    let threads = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
+    let lanes = u64::from(sm.warp_lanes).max(1);
+    u64::from(sm.registers) / threads.div_ceil(lanes).saturating_mul(lanes).max(1)
+}
+
+/// Spills values of a program, so that CTAs of the shapes `blocks`, with which it is launched, fit an SM.
+/// `.maxnreg` limits the registers per thread, too. `.maxntid` or `.reqntid` states the largest legal CTA, and
+/// `.minnctapersm` how many of them must fit together. Without all these, a thread may have as many registers
+/// as an instruction can address.
+pub(super) fn limit_registers(
+    program: Program,
+    sm: &SmConfig,
+    blocks: impl IntoIterator<Item = [u32; 3]>,
+) -> Result<Program, AllocError> {
+    let declared = program.limits.required_block.or(program.limits.largest_block);
+    let ctas = u64::from(program.min_ctas.unwrap_or(1).max(1));
+    let declared = declared.map(|block| registers_per_thread(sm, block) / ctas);
+    let of_blocks = blocks.into_iter().map(|block| registers_per_thread(sm, block)).chain(declared);
+    let limit = of_blocks.chain(program.max_regs.map(u64::from)).min();
+    spill(program, limit.and_then(|limit| u16::try_from(limit).ok()).unwrap_or(MAX_WORDS))
+}
+
+/// Parses each PTX file once, finds the kernels of all launches by name, and translates these kernels for a
+/// machine with SMs as in `sm`.
+pub(super) fn read(file: &mut LaunchFile, sm: &SmConfig) -> Result<BTreeMap<PathBuf, Module>, RunError> {
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for ptx in file.launches().map(|launch| &launch.ptx) {
         if !sources.contains_key(ptx) {
@@ -89,7 +117,9 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
         let translate = |kernel: &str| {
             let mut program = prepared.lower(kernel)?;
             program.resize_stack(stacks[kernel]);
-            Ok(program)
+            let launches = file.launches().filter(|launch| launch.ptx == **ptx && launch.kernel == kernel);
+            let blocks: BTreeSet<_> = launches.map(|launch| launch.block).collect();
+            limit_registers(program, sm, blocks).map_err(|e| RunError::input(ptx, &e))
         };
         let programs = wanted.into_iter().map(translate).collect::<Result<_, RunError>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });

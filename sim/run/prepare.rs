@@ -77,7 +77,7 @@ impl Kernel {
 
 /// Reads the PTX files of a launch file and checks the whole input.
 pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<PreparedLaunch, RunError> {
-    let mut modules = read(&mut file)?;
+    let mut modules = read(&mut file, &config.sm)?;
     let path = &file.path;
     let shapes: BTreeMap<&Path, Vec<KernelShape>> =
         modules.iter().map(|(path, module)| (path.as_path(), module.programs.iter().map(shape).collect())).collect();

@@ -75,7 +75,7 @@ fn each_refused_instruction_is_listed_once_with_its_place() {
 }
 
 #[test]
-fn a_kernel_with_more_live_registers_than_a_thread_can_name_is_refused() {
+fn more_registers_than_a_thread_has_are_spilled_and_more_predicates_are_refused() {
     let mut text =
         ".entry wide(.param .u64 p)\n{\n\t.reg .b32 %r<300>;\n\t.reg .b64 %rd1;\n\tld.param.u64 %rd1, [p];\n"
             .to_owned();
@@ -83,8 +83,22 @@ fn a_kernel_with_more_live_registers_than_a_thread_can_name_is_refused() {
     text.extend((0..260).map(|n| format!("\tst.global.u32 [%rd1+{}], %r{n};\n", n * 4)));
     let (_folder, path) = file(&(text + "\tret;\n}\n"));
     let ended = warpsieve(&["ptx", &path]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let words = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(" 255 registers, 0 predicates, "), "{ended:?}");
+    assert!(
+        words.contains(" bytes per thread, of which ") && words.contains(" bytes are spilled registers"),
+        "{ended:?}"
+    );
+
+    let mut text =
+        ".entry many(.param .u64 p)\n{\n\t.reg .pred %p<33>;\n\t.reg .b32 %r1;\n\tmov.u32 %r1, %tid.x;\n".to_owned();
+    text.extend((0..32).map(|n| format!("\tsetp.eq.u32 %p{n}, %r1, {n};\n")));
+    text.extend((0..32).map(|n| format!("\t@%p{n} st.shared.u32 [0], %r1;\n")));
+    let (_folder, path) = file(&(text + "\tret;\n}\n"));
+    let ended = warpsieve(&["ptx", &path]);
     assert_eq!(ended.status, Some(2), "{ended:?}");
-    assert!(ended.out.contains("more than 255 32-bit registers are live at this point"), "{ended:?}");
+    assert!(ended.out.contains("more than 31 predicates are live at this point"), "{ended:?}");
 }
 
 #[test]

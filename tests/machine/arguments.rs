@@ -10,6 +10,7 @@ use warpsieve::launch::{LaunchError, write_npy};
 use warpsieve::run::{Outcome, RunError, RunOptions, Verdict, profile, run};
 
 use super::Setup;
+use super::device::sum_of_many;
 
 /// Declarations of a parameter `p`, each with the argument in the launch file and the bytes that the kernel
 /// must read, in hexadecimal. The buffer `out` is at address 0x100000.
@@ -165,6 +166,36 @@ fn find_errors(machine: &str, ptx: &str, launches: &str) -> [String; 2] {
 
 fn launch_of(kernel: &str, rest: &str) -> String {
     format!("[[step]]\n[[step.launch]]\nkernel = \"{kernel}\"\nargs = []\n{rest}\n")
+}
+
+#[test]
+fn registers_are_limited_by_directives_and_by_the_largest_block_that_is_launched() {
+    let notes = |directives: &str, blocks: &[u32]| {
+        let launches = blocks.iter().map(|block| {
+            format!("[[step]]\n[[step.launch]]\nkernel = \"sum\"\ngrid = [1]\nblock = [{block}]\nargs = [\"out\"]\n")
+        });
+        let buffer = "[[buffer]]\nname = \"out\"\ntype = \"u32\"\nelements = 1024\n".to_owned();
+        let text = buffer + &launches.collect::<String>();
+        let folder = folder(&sum_of_many(directives), &text);
+        let report = Setup::run_checked().run(&folder.path().join("run.toml"));
+        assert_eq!((report.outcome, report.verdict), (Outcome::Finished, Verdict::Passed));
+        report.notes
+    };
+    let spilled = |left: u32| format!("are spilled to local memory: {left} registers per thread are left");
+    for (directives, blocks, left) in [
+        ("", &[512][..], None),
+        ("", &[512, 1024], Some(32)),
+        (".maxnreg 24", &[32], Some(24)),
+        (".maxntid 1024", &[32], Some(32)),
+        (".maxntid 256 .minnctapersm 2", &[32], None),
+        (".maxntid 256 .minnctapersm 4", &[32], Some(32)),
+    ] {
+        let found = notes(directives, blocks);
+        match left {
+            None => assert!(found.is_empty(), "{directives} {blocks:?}: {found:?}"),
+            Some(left) => assert!(found.len() == 1 && found[0].ends_with(&spilled(left)), "{directives}: {found:?}"),
+        }
+    }
 }
 
 #[test]

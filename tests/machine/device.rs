@@ -94,3 +94,46 @@ fn a_launch_after_an_illegal_access_is_refused_and_nothing_is_reported() {
     assert!(matches!(device.report(), Err(DeviceError::Earlier)));
     assert!(device.finish().is_err());
 }
+
+/// Number of values of a thread of the kernel `sum` that are live at the same time.
+const VALUES: u32 = 40;
+
+/// Returns a kernel `sum`, which stores `(t + 1) * (1 + 2 + ... + VALUES)` for each thread `t` after it has
+/// computed all summands. `directives` are those of the kernel.
+pub(super) fn sum_of_many(directives: &str) -> String {
+    let values = 1..=VALUES;
+    let set: String = values.clone().map(|i| format!("mad.lo.u32 %r{i}, %r0, {i}, {i};\n")).collect();
+    let add: String = values.skip(1).map(|i| format!("add.u32 %r1, %r1, %r{i};\n")).collect();
+    format!(
+        ".entry sum(.param .u64 out) {directives} {{\n\
+         .reg .b32 %r<{}>; .reg .b64 %rd<3>; mov.u32 %r0, %tid.x; ld.param.u64 %rd1, [out];\n{set}{add}\
+         mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1; ret; }}\n",
+        VALUES + 1
+    )
+}
+
+#[test]
+fn registers_are_spilled_only_if_the_launched_block_does_not_fit_otherwise() {
+    let options = RunOptions { check: true, ..RunOptions::default() };
+    let (mut device, _) = device(&fermi(), &options);
+    let ptx = format!(".version 7.1\n.target sm_35\n.address_size 64\n{}", sum_of_many(""));
+    let module = device.load("sum.ptx", &ptx).unwrap();
+    let kernel = device.kernel(module, "sum").unwrap();
+    assert_eq!(kernel.spill_note(), None);
+    assert!(device.fit(&kernel, [512, 1, 1]).unwrap().is_none());
+    // An SM of `fermi` has 32,768 registers: 32 for each thread of a block of 1,024.
+    let out = device.allocate("out", 4096, 4, 0).unwrap();
+    let launch =
+        DeviceLaunch { grid: [1; 3], block: [1024, 1, 1], shared_bytes: 0, params: out.to_le_bytes().to_vec() };
+    let refused = device.launch(&kernel, launch.clone(), &mut |_| {});
+    assert!(matches!(refused, Err(DeviceError::Launch(_))), "{refused:?}");
+    let fitted = device.fit(&kernel, [1024, 1, 1]).unwrap().expect("a kernel with fewer registers");
+    let note = fitted.spill_note().unwrap();
+    assert!(note.contains("of kernel `sum` are spilled to local memory: 32 registers per thread"), "{note}");
+    device.launch(&fitted, launch, &mut |_| {}).unwrap();
+    assert_eq!(device.last_report().unwrap().verdict, Verdict::Passed);
+    let sum: u32 = (1..=VALUES).sum();
+    let expected: Vec<u8> = (1..=1024u32).flat_map(|t| (t * sum).to_le_bytes()).collect();
+    assert_eq!(device.read(out, 4096).unwrap(), expected);
+    assert!(device.fit(&fitted, [1024, 1, 1]).unwrap().is_none());
+}

@@ -327,6 +327,7 @@ impl<'d, 'c> Server<'d, 'c> {
                 return self.refuse(&format!("kernel `{name}` cannot run: {error}{line}{help}"));
             }
         };
+        self.note_spills(&kernel);
         let program = kernel.program();
         let limit = |shape: [u32; 3]| shape.iter().fold(1u32, |product, &extent| product.saturating_mul(extent));
         let limits = &program.limits;
@@ -344,6 +345,13 @@ impl<'d, 'c> Server<'d, 'c> {
         let print_buffer = PrintBuffer::find(&self.device, module);
         self.kernels.push(UsedKernel { module, kernel, print_buffer });
         Reply::Kernel(Box::new(properties))
+    }
+
+    /// Tells the user if registers of a kernel are spilled.
+    fn note_spills(&mut self, kernel: &DeviceKernel) {
+        if let Some(note) = kernel.spill_note() {
+            (self.note)(Note::Message(&format!("note: {note}")));
+        }
     }
 
     fn occupancy(&mut self, kernel: u32, threads: u32, shared_bytes: u64) -> Reply {
@@ -366,6 +374,15 @@ impl<'d, 'c> Server<'d, 'c> {
         let Ok(shared_bytes) = u32::try_from(shared_bytes) else {
             let why = format!("kernel `{name}`: {shared_bytes} bytes of dynamic shared memory");
             return self.fail(CudaError::INVALID_VALUE, &why);
+        };
+        let kernel = match self.device.fit(&kernel, block) {
+            Ok(None) => kernel,
+            Ok(Some(fitted)) => {
+                self.note_spills(&fitted);
+                self.kernels[number as usize].kernel = fitted.clone();
+                fitted
+            }
+            Err(error) => return self.fail(CudaError::LAUNCH_OUT_OF_RESOURCES, &error.to_string()),
         };
         let launch = DeviceLaunch { grid, block, shared_bytes, params: raw.to_vec() };
         self.launches += 1;

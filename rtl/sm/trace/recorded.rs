@@ -101,6 +101,7 @@ impl KernelImage {
             shared_align: 1,
             local_bytes: 0,
             stack_bytes: 0,
+            spill_bytes: 0,
             const_bytes: 0,
             const_base: 0,
             textures: Arc::from([]),
