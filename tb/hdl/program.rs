@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,6 +40,10 @@ const TO_CPP: [&str; 11] = [
     "--x-initial",
     "fast",
 ];
+
+/// Headers that every simulation program includes.
+const COMMON: &str = "#include <verilated.h>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n\
+                      #include <unistd.h>\n#include <vector>\n";
 
 /// Input of a module, given by its name without ending, that gets another value than that in a row; `None` if
 /// no input does.
@@ -175,8 +180,10 @@ impl Source<'_> {
             let _ = writeln!(all, "#include \"{name}\"");
         }
         write("all.cc", &all)?;
+        write("common.h", COMMON)?;
+        symlink(common_header(self.effort)?, folder.path().join("common.h.gch")).into_diagnostic()?;
         let mut compiler = compiler()?;
-        compiler.args([self.effort, "-I.", "all.cc"]).args(runtime()?).arg("-o").arg(program);
+        compiler.args([self.effort, "-I.", "-include", "common.h", "all.cc"]).args(runtime()?).arg("-o").arg(program);
         run_tool(compiler.current_dir(folder.path())).map(drop)
     }
 }
@@ -302,6 +309,19 @@ fn compiler() -> Result<Command, Report> {
 fn include() -> Result<PathBuf, Report> {
     let root = run_tool(Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]))?;
     Ok(Path::new(root.trim()).join("include"))
+}
+
+/// Returns the precompiled header of the text [`COMMON`] for an option of optimization. It is cached because
+/// reading these headers takes longer than compiling most modules.
+fn common_header(effort: &str) -> Result<PathBuf, Report> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
+    find_cached(&format!("common{effort}"), &[COMMON, effort, &version()?], |to| {
+        let folder = Scratch::new().into_diagnostic()?;
+        let header = folder.path().join("common.h");
+        fs::write(&header, COMMON).into_diagnostic()?;
+        run_tool(compiler()?.args([effort, "-x", "c++-header"]).arg(header).arg("-o").arg(to)).map(drop)
+    })
 }
 
 /// Returns the object files of Verilator's run-time library. They are cached because compiling them takes
