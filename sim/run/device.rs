@@ -91,7 +91,7 @@ impl DeviceKernel {
     /// Returns a note if values of the kernel are spilled to local memory.
     #[must_use]
     pub fn spill_note(&self) -> Option<String> {
-        spill_note(&self.program, self.program.regs.into())
+        spill_note(&self.program)
     }
 
     /// Returns the parameters of the kernel, in order.
@@ -424,7 +424,8 @@ impl<'o> Device<'o> {
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
         let mut program = limit_registers(program, &self.config.sm, []).map_err(|e| bad(&e))?;
         program.link(addresses).map_err(|e| bad(&e))?;
-        let kernel = Arc::new(self.place_program(program)?);
+        let allocated = isa::alloc::allocate(&program).map_err(|e| bad(&e))?;
+        let kernel = Arc::new(self.place_code(program, allocated)?);
         self.modules[module].kernels.insert(name.to_owned(), kernel.clone());
         Ok(kernel)
     }
@@ -443,16 +444,15 @@ impl<'o> Device<'o> {
         let program = limit_registers((*kernel.interpreted).clone(), sm, [block]);
         let program = program.map_err(|e| RunError::input(&self.path, &e))?;
         match isa::alloc::allocate(&program) {
-            Ok(allocated) if fits(&allocated) => Ok(Some(Arc::new(self.place_program(program)?))),
+            Ok(allocated) if fits(&allocated) => Ok(Some(Arc::new(self.place_code(program, allocated)?))),
             _ => Ok(None),
         }
     }
 
-    /// Allocates the registers of a program, and memory for its instructions.
-    fn place_program(&mut self, program: Program) -> Result<DeviceKernel, RunError> {
+    /// Allocates memory for the instructions of a kernel. `interpreted` is its program in virtual form, and
+    /// `program` the same with allocated registers.
+    fn place_code(&mut self, interpreted: Program, program: Program) -> Result<DeviceKernel, RunError> {
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
-        let interpreted = Arc::new(program);
-        let program = isa::alloc::allocate(&interpreted).map_err(|e| bad(&e))?;
         let code = match &self.config.sm.icache {
             InstructionStore::Cache(icache) => {
                 let bytes = program.insts.len() as u64 * u64::from(icache.instruction_bytes);
@@ -465,7 +465,7 @@ impl<'o> Device<'o> {
             }
             _ => 0,
         };
-        Ok(DeviceKernel { interpreted, program, code })
+        Ok(DeviceKernel { interpreted: Arc::new(interpreted), program, code })
     }
 
     /// Returns the number of CTAs of a kernel that can be resident on an SM at the same time.

@@ -52,12 +52,12 @@ pub(super) fn run<'o>(
     Ok(RunReport { notes: report.notes.into_iter().chain(directive_notes(prepared)).collect(), ..report })
 }
 
-/// Returns a note if values of a kernel are spilled, for a program that uses `registers` registers.
-pub(super) fn spill_note(program: &Program, registers: u32) -> Option<String> {
-    let Program { file, name, spill_bytes, .. } = program;
+/// Returns a note if values of a kernel are spilled. `program` is the program with allocated registers.
+pub(super) fn spill_note(program: &Program) -> Option<String> {
+    let Program { file, name, spill_bytes, regs, .. } = program;
     (*spill_bytes > 0).then(|| {
         format!(
-            "{file}: {spill_bytes} bytes of values of kernel `{name}` are spilled to local memory: {registers} registers per thread are left"
+            "{file}: {spill_bytes} bytes of values of kernel `{name}` are spilled to local memory: {regs} registers per thread are left"
         )
     })
 }
@@ -79,7 +79,7 @@ fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
                 "{file}: kernel `{name}` declares `.maxnreg {most}` and uses {takes} registers: no more can be spilled"
             )
         });
-        for note in cluster.into_iter().chain(registers).chain(spill_note(program, takes)) {
+        for note in cluster.into_iter().chain(registers).chain(spill_note(image.program())) {
             if !notes.contains(&note) {
                 notes.push(note);
             }

@@ -103,23 +103,24 @@ pub(super) fn read(file: &mut LaunchFile, sm: &SmConfig) -> Result<BTreeMap<Path
     file.resolve_kernels(&names)?;
     let mut modules = BTreeMap::new();
     for (ptx, source, module) in &parsed {
-        // The largest stack of a kernel's launches is the one that all of them get.
-        let mut stacks: BTreeMap<&str, u32> = BTreeMap::new();
+        // The largest stack of a kernel's launches is the one that all of them get, and the blocks of all of them
+        // must fit.
+        let mut shapes: BTreeMap<&str, (u32, BTreeSet<[u32; 3]>)> = BTreeMap::new();
         let mut wanted: Vec<&str> = Vec::new();
         for launch in file.launches().filter(|launch| launch.ptx == **ptx) {
-            let stack = stacks.entry(&launch.kernel).or_insert_with(|| {
+            let (stack, blocks) = shapes.entry(&launch.kernel).or_insert_with(|| {
                 wanted.push(&launch.kernel);
-                0
+                Default::default()
             });
             *stack = launch.stack_bytes.max(*stack);
+            blocks.insert(launch.block);
         }
         let prepared = PreparedModule::new(source, module)?;
         let translate = |kernel: &str| {
             let mut program = prepared.lower(kernel)?;
-            program.resize_stack(stacks[kernel]);
-            let launches = file.launches().filter(|launch| launch.ptx == **ptx && launch.kernel == kernel);
-            let blocks: BTreeSet<_> = launches.map(|launch| launch.block).collect();
-            limit_registers(program, sm, blocks).map_err(|e| RunError::input(ptx, &e))
+            let (stack, blocks) = &shapes[kernel];
+            program.resize_stack(*stack);
+            limit_registers(program, sm, blocks.iter().copied()).map_err(|e| RunError::input(ptx, &e))
         };
         let programs = wanted.into_iter().map(translate).collect::<Result<_, RunError>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
