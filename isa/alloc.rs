@@ -156,7 +156,7 @@ pub fn live_values(insts: &[Inst], (regs, preds): (u16, u16), pcs: &[u32]) -> Ve
 /// Walks back from every read of a value, through all predecessors of its basic block, until an unguarded
 /// write of the value. Calls `found` with the first and the last position of each range at which the value is
 /// live. For each basic block, `visited` holds the number of the last value for which a walk reached the end
-/// of the block, so that each block is visited once per value; `number` is that of this value.
+/// of the block, so that each block is visited once per value; `number` is the number of the walked value.
 fn walk(
     cfg: &Cfg,
     touches: &Accesses,

@@ -180,7 +180,7 @@ fn values_that_are_never_live_together_share_local_memory() {
     assert_eq!(spills(&twice).map(|lines| lines.len()), spills(&once).map(|lines| 2 * lines.len()));
     assert_eq!(twice.spill_bytes, once.spill_bytes);
     let wide = part.replace("%r", "%rd").replace("u32", "u64");
-    // Of three 64-bit values, two are in memory while one is in the only pair of registers.
+    // The only pair of registers holds one of the three 64-bit values, and local memory the two others.
     let program = spill_body(&wide, 2);
     assert_eq!((program.regs, program.local_bytes), (2, 32));
 }

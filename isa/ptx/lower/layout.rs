@@ -181,7 +181,7 @@ pub(super) fn locals<'a>(
 }
 
 /// Places a variable of `bytes` bytes in local memory, behind the variables that end at offset `top`. Returns
-/// its offset and its end.
+/// the offset of the variable, and the offset at which it ends.
 pub(super) fn place_local(
     source: &Source,
     variable: &Variable<'_>,
