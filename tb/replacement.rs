@@ -129,7 +129,7 @@ mod tests {
             let old = row[way as usize];
             assert_eq!(expected, Ok(old), "cycle {cycle}, set {set}, {ways} ways, {config:?}");
             let inserted = InsertedLine { set, way, evicts: old.is_some(), source: Source::of_line(line) };
-            order.on_insert(&at, &inserted, is_evictable);
+            order.on_insert(&at, (inserted.set, inserted.way), || inserted, is_evictable);
             row[way as usize] = Some(line);
             evictions += u32::from(old.is_some());
             if random.percent(40) {

@@ -333,14 +333,14 @@ impl Cache {
     /// Panics if no MSHR entry is pending for the line.
     pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, u8)> {
         let &Reply { line, sectors, .. } = reply;
-        let Some(set_way) = self.mshr.set_way_of(line, sectors) else {
+        let Some((entry, set_way)) = self.mshr.pending_entry(line, sectors) else {
             panic!("cycle {}, {}: fill of line {line:#x} without a waiter", at.cycle(), self.path)
         };
         if self.mshr.drains(set_way, sectors) {
             return None;
         }
         let ready = self.mshr.ready_entries();
-        self.mshr.at(at.tick()).fill(line, sectors);
+        self.mshr.at(at.tick()).fill_entry(entry);
         let (set, way) = (set_way / self.ways, set_way % self.ways);
         if let Some(prefetcher) = &mut self.prefetcher {
             prefetcher.fill(at, (set, way), line, self.mshr.ready_entries() != ready);

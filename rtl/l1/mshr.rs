@@ -18,7 +18,7 @@
 //! 4. One of `alloc`, `merge` and `close`.
 //!
 //! Each port is used at most once per cycle, and sees the results of the ports before it. A search (`lookup`,
-//! `free_for`, `set_way_of`, `drains`) is part of the operation of the port that is used next. In a cache
+//! `free_for`, `pending_entry`, `drains`) is part of the operation of the port that is used next. In a cache
 //! that fetches sectors, `recall` and `close` act on all entries of a line in one cycle. `merge` acts on all
 //! entries that track sectors which the load needs. For the absent sectors of the load, an `alloc` may occur
 //! in the same cycle.
@@ -308,24 +308,32 @@ impl Mshr {
     /// Fills the pending entry that tracks these sectors. Returns the data-array position (set and way) to
     /// fill, or `None` if no pending entry tracks the sectors.
     pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
-        let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
-        self.turn.take(FILL);
-        self.pending -= 1;
-        if self.count[entry] == 0 {
-            self.used.clear(entry);
-            self.closed.clear(entry);
-            return Some(self.set_way[entry]);
-        }
-        self.ready.set(entry);
-        self.order[usize::from(self.order_len)] = entry as u16;
-        self.order_len += 1;
-        Some(self.set_way[entry])
+        let (entry, set_way) = self.pending_entry(line, sectors)?;
+        self.fill_entry(entry);
+        Some(set_way)
     }
 
-    /// Returns the position (set and way) that sectors of a line in flight will fill.
+    /// Fills a pending entry.
+    pub fn fill_entry(&mut self, entry: u16) {
+        self.turn.take(FILL);
+        self.pending -= 1;
+        let e = usize::from(entry);
+        if self.count[e] == 0 {
+            self.used.clear(e);
+            self.closed.clear(e);
+            return;
+        }
+        self.ready.set(e);
+        self.order[usize::from(self.order_len)] = entry;
+        self.order_len += 1;
+    }
+
+    /// Returns the pending entry that tracks these sectors of a line in flight, and the data-array position
+    /// (set and way) that it will fill.
     #[must_use]
-    pub fn set_way_of(&self, line: u64, sectors: u8) -> Option<u32> {
-        self.find(line, sectors, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
+    pub fn pending_entry(&self, line: u64, sectors: u8) -> Option<(u16, u32)> {
+        let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
+        Some((entry as u16, self.set_way[entry]))
     }
 
     /// True if a filled entry still has waiting loads that must read any of these sectors at the data-array
@@ -508,20 +516,27 @@ impl Mshr {
     /// true.
     #[inline(always)]
     fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
-        let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;
-        let tracks = |entry: usize| is_of(entry) && self.used.get(entry) && is_meant(entry);
         let first = if self.shape.sectors == 1 { 0 } else { sectors.trailing_zeros() };
         let guess = usize::from(self.guess[hash(line, first)]);
-        if tracks(guess) { Some(guess) } else { self.search(tracks) }
+        if self.tracks(guess, line, sectors) && is_meant(guess) {
+            return Some(guess);
+        }
+        self.search(|entry| self.tracks(entry, line, sectors) && is_meant(entry))
+    }
+
+    /// True if an entry in use tracks any of these sectors of a line.
+    #[inline(always)]
+    fn tracks(&self, entry: usize, line: u64, sectors: u8) -> bool {
+        self.lines[entry] == line && self.sectors[entry] & sectors != 0 && self.used.get(entry)
     }
 
     #[inline(never)]
-    fn search(&self, tracks: impl Fn(usize) -> bool) -> Option<usize> {
+    fn search(&self, is_searched: impl Fn(usize) -> bool) -> Option<usize> {
         for (first, word) in (0..).step_by(64).zip(&self.used.0) {
             let mut candidates = *word;
             while candidates != 0 {
                 let entry = first + candidates.trailing_zeros() as usize;
-                if tracks(entry) {
+                if is_searched(entry) {
                     return Some(entry);
                 }
                 candidates &= candidates - 1;

@@ -110,14 +110,21 @@ impl Order {
         }
     }
 
-    /// Updates the replacement state of a set when a line is inserted. `was_eligible` returns true for the
-    /// ways that were eligible as the victim.
-    #[inline]
-    pub fn on_insert(&mut self, at: &impl AnyEdge, inserted: &InsertedLine, was_eligible: impl Fn(u32) -> bool) {
+    /// Updates the replacement state of a set when a line is inserted in the set and way `place`. `inserted`
+    /// returns what other policies than LRU need to know about the line, and `was_eligible` returns true for
+    /// the ways that were eligible as the victim.
+    #[inline(always)]
+    pub fn on_insert(
+        &mut self,
+        at: &impl AnyEdge,
+        place: (u32, u32),
+        inserted: impl FnOnce() -> InsertedLine,
+        was_eligible: impl Fn(u32) -> bool,
+    ) {
         match self {
-            Self::Lru(recency) => promote(recency, at, inserted.set, inserted.way),
-            Self::Ranked(order) => order.on_insert(at, inserted, &was_eligible),
-            Self::Hinted(order) => order.on_insert(at, inserted, &was_eligible),
+            Self::Lru(recency) => promote(recency, at, place.0, place.1),
+            Self::Ranked(order) => order.on_insert(at, &inserted(), &was_eligible),
+            Self::Hinted(order) => order.on_insert(at, &inserted(), &was_eligible),
         }
     }
 
@@ -243,7 +250,7 @@ impl HintedOrder {
         let &InsertedLine { set, way, evicts, source } = inserted;
         let row = self.priorities.read(at, set);
         let is_alike = |other: u32| !evicts || row[other as usize] == row[way as usize];
-        self.order.on_insert(at, inserted, |other| was_eligible(other) && is_alike(other));
+        self.order.on_insert(at, (set, way), || *inserted, |other| was_eligible(other) && is_alike(other));
         self.priorities.write(at, set, way, LinePriority { priority: source.priority });
     }
 

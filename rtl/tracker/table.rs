@@ -190,8 +190,8 @@ impl Table {
         let Some(way) = free.or_else(|| order.victim(set, *ways, |_| true)) else {
             unreachable!("a set has at least one way, and each of them can be evicted")
         };
-        let inserted = InsertedLine { set, way, evicts: free.is_none(), source };
-        order.on_insert(at, &inserted, |way| row[way as usize].valid);
+        let inserted = || InsertedLine { set, way, evicts: free.is_none(), source };
+        order.on_insert(at, (set, way), inserted, |way| row[way as usize].valid);
         way
     }
 

@@ -356,18 +356,22 @@ impl Core {
     }
 
     /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must
-    /// still hold the tag of its old line. `source` has the number of the line within the bank and the eviction
-    /// priority of the request, and `sm` is the SM that sent it.
-    #[inline]
-    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, source: Source, sm: u8) {
+    /// still hold the tag of its old line. `source` returns the number of the line within the bank and the
+    /// eviction priority of the request, and `sm` is the SM that sent it.
+    #[inline(always)]
+    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, source: impl Fn() -> Source, sm: u8) {
         if self.seen.is_some() {
-            self.report_insertion((set, way), source, sm);
+            self.report_insertion((set, way), source(), sm);
         }
         let row = self.tags.row(set);
-        let evicts = row[way as usize].state != LineState::Invalid;
-        let inserted = InsertedLine { set, way, evicts, source };
+        let inserted = || {
+            let evicts = row[way as usize].state != LineState::Invalid;
+            InsertedLine { set, way, evicts, source: source() }
+        };
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
-        self.order.on_insert(at, &inserted, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
+        self.order.on_insert(at, (set, way), inserted, |way| {
+            allowed >> way & 1 != 0 && row[way as usize].state.is_evictable()
+        });
         if let Some(partition) = &mut self.partition {
             partition.on_insert(at.edge(), sm, (set, way));
         }

@@ -147,7 +147,7 @@ impl Unit {
         let valid = self.random.percent(often);
         let line = if self.random.percent(90) { self.pending() } else { None };
         let line = line.unwrap_or_else(|| self.line());
-        let place = self.dut.set_way_of(line, WHOLE);
+        let place = self.dut.pending_entry(line, WHOLE).map(|(_, set_way)| set_way);
         let is_pending = self.golden.waiters(line, Sectors::WHOLE).is_some();
         assert_eq!(place, is_pending.then(|| self.places[&line]));
         let blocked = place.map(|place| self.dut.drains(place, WHOLE));

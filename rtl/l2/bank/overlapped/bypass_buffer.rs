@@ -123,7 +123,7 @@ impl Overlapped {
         if old.state == LineState::TagOnly && old.tag == tag {
             return self.core.touch(at, (set, way), priority);
         }
-        self.core.insert(at, (set, way), Source { priority, ..Source::of_line(local) }, sm);
+        self.core.insert(at, (set, way), || Source { priority, ..Source::of_line(local) }, sm);
         self.evict(at, (set, way), old, id);
         self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
     }

@@ -91,7 +91,7 @@ impl Overlapped {
             return;
         }
         let place = (set, way);
-        self.core.insert(at, place, Source::of_line(local), head.sm);
+        self.core.insert(at, place, || Source::of_line(local), head.sm);
         // No request caused the fetch and the writeback, so they carry the number 0.
         self.evict(at, place, victim, 0);
         self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });

@@ -104,16 +104,20 @@ impl Overlapped {
     #[inline(always)]
     fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<(), Stall> {
         let set = matched.set;
-        let Some(way) = matched.way else { return self.miss(at, matched, can_write) };
-        match self.core.tags.row(set)[way as usize].state {
-            LineState::Reserved => self.wait(at, line, matched.local)?,
-            LineState::Partial => self.serve_partial(at, matched, way, can_write)?,
-            LineState::TagOnly => self.miss(at, matched, can_write)?,
-            state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
-            state => self.hit(at, (set, way), state, can_write)?,
+        let found = matched.way.map(|way| (way, self.core.tags.row(set)[way as usize].state));
+        match found {
+            None | Some((_, LineState::TagOnly)) => self.miss(at, matched, can_write)?,
+            Some((_, LineState::Reserved)) => self.wait(at, line, matched.local)?,
+            Some((way, LineState::Partial)) => self.serve_partial(at, matched, way, can_write)?,
+            Some((way, state)) if self.core.by_sector => {
+                self.serve_by_sector(at, matched, (set, way), state, can_write)?;
+            }
+            Some((way, state)) => self.hit(at, (set, way), state, can_write)?,
         }
-        let priority = oldest(&self.core.lookups).priority;
-        self.core.touch(at, (set, way), priority);
+        if let Some((way, _)) = found {
+            let priority = oldest(&self.core.lookups).priority;
+            self.core.touch(at, (set, way), priority);
+        }
         Ok(())
     }
 
@@ -221,7 +225,7 @@ impl Overlapped {
         core.room_for_ack(request)?;
 
         if known.is_none() {
-            self.core.insert(at, (set, way), Source { priority, ..Source::of_line(local) }, sm);
+            self.core.insert(at, (set, way), || Source { priority, ..Source::of_line(local) }, sm);
         }
         self.evict(at, (set, way), victim, id);
         let tag = Tag { tag, state: kept.unwrap_or(LineState::Reserved) };
