@@ -22,6 +22,9 @@ use super::{Bench, Block, Mistake, Poke, Random, Size, module_of};
 /// Number of cycles whose data are sent through the pipe to the simulation program at once.
 pub(super) const BATCH: u64 = 64;
 
+/// Number of cycles after which the messages of failed assertions are read again.
+const READ_PERIOD: u64 = 16 * BATCH;
+
 /// SystemVerilog module, ready to run in lockstep with its Rust model. There are also mutated copies of it,
 /// each with one deliberate mistake.
 pub struct Lockstep {
@@ -93,7 +96,8 @@ impl Lockstep {
 
     /// Runs copies of a module, each with a violation of its contract, and checks all of them by the module's
     /// assertions. Returns the properties that failed in each copy. The first copy is the original module,
-    /// with the inputs of the testbench.
+    /// with the inputs of the testbench. The run ends after `cycles` cycles, or when each violation has been
+    /// reported.
     ///
     /// # Errors
     /// If a tool is missing or rejects the module, or if the module has no assertions.
@@ -115,9 +119,19 @@ impl Lockstep {
         let folder = Scratch::new().into_diagnostic()?;
         let file = folder.path().join("messages");
         let program = lockstep.program.start_failing(File::create(&file).into_diagnostic()?)?;
-        lockstep.batches(program, cycles, |_, _| Ok(true))?;
-        let told = fs::read(&file).into_diagnostic()?;
-        Ok(failures(&String::from_utf8_lossy(&told), texts.len()))
+        let failed = || -> Result<_, Report> {
+            let told = fs::read(&file).into_diagnostic()?;
+            Ok(failures(&String::from_utf8_lossy(&told), texts.len()))
+        };
+        lockstep.batches(program, cycles, |batch, _| {
+            if !batch.first.is_multiple_of(READ_PERIOD) {
+                return Ok(true);
+            }
+            let failed = failed()?;
+            let are_seen = violations.iter().zip(&failed[1..]).all(|(one, failed)| failed.contains(one.property));
+            Ok(!are_seen)
+        })?;
+        failed()
     }
 
     /// Builds the simulation program of copies of a module. The first `checked` copies are checked by the
