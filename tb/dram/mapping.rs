@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_mapping_is_that_of_the_twin_and_refused_if_and_only_if_two_bursts_share_a_place() {
         let [kept, refused] = [(); 2].map(|()| std::cell::Cell::new(0));
-        for_each_seed(300, |seed| {
+        for_each_seed(600, |seed| {
             let mut random = Random::new(seed);
             let [bank_groups, banks_per_group] = [2, 1].map(|least: u32| least << random.below(3));
             let size = DramConfig { bank_groups, banks_per_group, rows: 8, columns: 8, ..reference() };

@@ -38,8 +38,8 @@ impl Stall {
     }
 }
 
-/// Runs a test with `count` seeds, or only with the seed in the environment variable `SEED` if it is set.
-/// Prints the seed of a failing run.
+/// Runs a test with half of `count` seeds, with all of them if `THOROUGH=1`, or only with the seed in the
+/// environment variable `SEED` if it is set. Prints the seed of a failing run.
 ///
 /// # Panics
 /// Panics if `SEED` is not a number, or if the test fails.
@@ -58,7 +58,7 @@ pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
             let seed: u64 = text.parse().unwrap_or_else(|_| panic!("SEED is {text}, expected a number below 2^64"));
             seed..=seed
         }
-        None => 1..=count,
+        None => 1..=if hdl::is_thorough() { count } else { count.div_ceil(2) },
     };
     for seed in seeds {
         let _named = Named(seed);
