@@ -1,7 +1,7 @@
 //! Compares every SystemVerilog module with its Rust model, and checks that the testbenches detect the
 //! deliberate mistakes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -172,10 +172,10 @@ fn yosys_reads_the_modules_that_take_it_minutes_to_map() {
     for block in large.into_iter().filter(|block| !read_within_others.contains(&block.file())) {
         let (parameters, _) = block.shape(Size::Small);
         let commands = synthesis::read_commands(&block.file(), &module_of(&block.path()), &parameters).unwrap();
-        // Without the option, Yosys elaborates each module at its default size first, which takes a minute.
-        let commands = commands.replace("read_verilog ", "read_verilog -defer ");
         let folder = tempfile::tempdir().unwrap();
-        program::yosys(folder.path(), &format!("{commands}proc\ncheck -assert")).unwrap();
+        // Without the option, Yosys elaborates each module at its default size first, which takes a minute.
+        let script = format!("verilog_defaults -add -defer\n{commands}proc\ncheck -assert");
+        program::yosys(folder.path(), &script).unwrap();
     }
 }
 
@@ -405,13 +405,9 @@ fn every_refusal_of_a_parameter_happens() {
             told.contains(&(sizes.split(' ').next().unwrap().replace('=', " is ") + ", expected "))
         };
         // Verilator reports the errors of several instances in one file, unless one of them is an error to it for
-        // another reason. The cases that it does not report are then tried alone. All instances are small, because
-        // Verilator elaborates each.
-        let small = block.shape(Size::Small).0;
+        // another reason. The cases that it does not report are then tried alone.
         let instance = |(number, sizes): (usize, &&str)| {
-            let mut parameters: BTreeMap<_, _> = small.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            parameters.extend(sizes.split(' ').filter_map(|size| size.split_once('=')));
-            let parameters = parameters.iter().map(|(name, value)| format!(".{name}({value})"));
+            let parameters = sizes.split(' ').map(|size| format!(".{})", size.replace('=', "(")));
             format!("  {module} #({}) refused{number}();\n", parameters.collect::<Vec<_>>().join(", "))
         };
         let instances: String = refused.iter().enumerate().map(instance).collect();
