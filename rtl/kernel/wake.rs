@@ -45,7 +45,7 @@ impl BlockSet {
     }
 
     #[inline]
-    pub(super) fn contains(self, slot: u8) -> bool {
+    pub(super) fn contains(&self, slot: u8) -> bool {
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
     }

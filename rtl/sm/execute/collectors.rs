@@ -79,6 +79,25 @@ impl Class {
     }
 }
 
+/// First cycle in which a collector is free, with the number of the collector in the lowest bits. The minimum
+/// is therefore the collector that becomes free first; of several, it is the one with the lowest number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Collector(u64);
+
+impl Collector {
+    fn new(free: u64, number: usize) -> Self {
+        Self(free * MAX_UNITS as u64 + number as u64)
+    }
+
+    fn free(self) -> u64 {
+        self.0 / MAX_UNITS as u64
+    }
+
+    fn number(self) -> usize {
+        self.0 as usize % MAX_UNITS
+    }
+}
+
 /// Operand collectors and read ports of the register file banks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Collectors {
@@ -101,11 +120,11 @@ pub(in crate::sm) struct Collectors {
     counts: [u8; CLASSES],
     /// First cycle in which each bank is free for a read, per sub-core.
     bank_free: [[u64; MAX_BANKS]; MAX_SCHEDULERS],
-    /// First cycle in which each collector is free, per sub-core and class; `u64::MAX` for collectors that do
-    /// not exist.
-    unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
-    /// For each sub-core and class, index of the collector that becomes free first.
-    first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
+    /// Collectors per sub-core and class, in the order of their numbers. Collectors that do not exist never
+    /// become free.
+    units: [[[Collector; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
+    /// For each sub-core and class, the collector that becomes free first.
+    first_free: [[Collector; CLASSES]; MAX_SCHEDULERS],
     /// Earliest cycle in which an instruction can enter a collector, for each sub-core and class of pipes.
     /// From this cycle on, a collector and the entry port of the class are both free. SFU and DP form one
     /// class, because their collectors share an entry port. The value is 0 for `NO_CLASS`, whose pipes need
@@ -150,12 +169,14 @@ impl Collectors {
             classes: Pipe::ALL.map(|pipe| Class::of(pipe, operands.generic_collectors > 0) as u8),
             own_part: if sub_cores { u8::MAX } else { 0 },
             own_entry: Pipe::ALL.map(|pipe| if pipe.is_own(sub_cores) { u8::MAX } else { 0 }),
-            first_free: [[0; CLASSES]; MAX_SCHEDULERS],
+            units: [counts.map(|count| {
+                let free = |number| if number < usize::from(count) { 0 } else { u64::MAX / MAX_UNITS as u64 };
+                std::array::from_fn(|number| Collector::new(free(number), number))
+            }); MAX_SCHEDULERS],
+            first_free: [[Collector::new(0, 0); CLASSES]; MAX_SCHEDULERS],
             class_free: [[0; CLASSES + 1]; MAX_SCHEDULERS],
             counts,
             bank_free: [[0; MAX_BANKS]; MAX_SCHEDULERS],
-            unit_free: [counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX }));
-                MAX_SCHEDULERS],
             entry: [[0; PIPES]; MAX_SCHEDULERS],
             latch: operands.latches.then(Box::default),
             operands: Array::new(spec, ()),
@@ -246,18 +267,13 @@ impl Collectors {
     #[inline(always)]
     fn fill(&mut self, class: usize, part: usize, cycle: u64, free: u64) {
         let class = class.min(CLASSES - 1);
-        let units = &mut self.unit_free[part][class];
+        let units = &mut self.units[part][class];
         let first = &mut self.first_free[part][class];
-        units[usize::from(*first) % MAX_UNITS] = free;
-        let mut earliest = units[0];
-        *first = 0;
-        for (unit, free) in (1..).zip(&units[1..]) {
-            if *free < earliest {
-                (earliest, *first) = (*free, unit);
-            }
-        }
+        let number = first.number();
+        units[number] = Collector::new(free, number);
+        *first = units.iter().fold(units[0], |first, unit| first.min(*unit));
         let port = if class == Class::Sfu as usize { cycle + 1 } else { 0 };
-        self.class_free[part][class] = earliest.max(port);
+        self.class_free[part][class] = first.free().max(port);
     }
 
     /// Returns the first cycle in which a scheduler can issue an instruction to `pipe`.
@@ -299,15 +315,15 @@ impl Collectors {
     /// Lists the banks and collectors of one sub-core for waveforms and digests. Banks and collectors are
     /// numbered consecutively over all sub-cores.
     fn describe_part(&self, part: u32, to: &mut dyn Describe) {
-        let Self { banks, counts, bank_free, unit_free, .. } = self;
+        let Self { banks, counts, bank_free, units, .. } = self;
         for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
             to.parts("bank", bank, |to| to.bits("free_at", *free));
         }
         let names = if self.generic { ["unit", "", ""] } else { ["sp_unit", "sfu_unit", "memory_unit"] };
-        for ((name, units), count) in names.into_iter().zip(&unit_free[part as usize]).zip(counts) {
+        for ((name, units), count) in names.into_iter().zip(&units[part as usize]).zip(counts) {
             let count = u32::from(*count);
-            for (unit, free) in (part * count..(part + 1) * count).zip(units) {
-                to.parts(name, unit, |to| to.bits("free_at", *free));
+            for (number, unit) in (part * count..(part + 1) * count).zip(units) {
+                to.parts(name, number, |to| to.bits("free_at", unit.free()));
             }
         }
     }
@@ -456,7 +472,7 @@ mod tests {
             latches: true,
         };
         let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
-        let free = |collectors: &Collectors| collectors.unit_free[0][Class::Sp as usize][0];
+        let free = |collectors: &Collectors| collectors.units[0][Class::Sp as usize][0].free();
         // The pipe accepts the first instruction in cycle 100 and is busy until cycle 110. The second
         // instruction waits in the pipe's input register until then, and frees its operand collector in cycle
         // 102.
