@@ -75,8 +75,8 @@ mod tests {
     use golden::replacement::order::{LineSets, NoVictim};
     use rtl::choice::CacheGeometry;
     use rtl::kernel::{ArraySpec, Collide, Edge, Storage, Wake};
+    use rtl::replacement::Source;
     use rtl::replacement::order::Order;
-    use rtl::replacement::{InsertedLine, Source};
 
     use super::*;
 
@@ -128,8 +128,7 @@ mod tests {
             };
             let old = row[way as usize];
             assert_eq!(expected, Ok(old), "cycle {cycle}, set {set}, {ways} ways, {config:?}");
-            let inserted = InsertedLine { set, way, evicts: old.is_some(), source: Source::of_line(line) };
-            order.on_insert(&at, (inserted.set, inserted.way), || inserted, is_evictable);
+            order.on_insert(&at, (set, way), || (old.is_some(), Source::of_line(line)), is_evictable);
             row[way as usize] = Some(line);
             evictions += u32::from(old.is_some());
             if random.percent(40) {

@@ -110,19 +110,23 @@ impl Order {
         }
     }
 
-    /// Updates the replacement state of a set when a line is inserted in the set and way `place`. `inserted`
-    /// returns what other policies than LRU need to know about the line, and `was_eligible` returns true for
-    /// the ways that were eligible as the victim.
+    /// Updates the replacement state of a set when a line is inserted in the set and way `place`. `line`
+    /// returns whether it evicts a line, and the source of its access, which LRU does not need. `was_eligible`
+    /// returns true for the ways that were eligible as the victim.
     #[inline(always)]
     pub fn on_insert(
         &mut self,
         at: &impl AnyEdge,
-        place: (u32, u32),
-        inserted: impl FnOnce() -> InsertedLine,
+        (set, way): (u32, u32),
+        line: impl FnOnce() -> (bool, Source),
         was_eligible: impl Fn(u32) -> bool,
     ) {
+        let inserted = || {
+            let (evicts, source) = line();
+            InsertedLine { set, way, evicts, source }
+        };
         match self {
-            Self::Lru(recency) => promote(recency, at, place.0, place.1),
+            Self::Lru(recency) => promote(recency, at, set, way),
             Self::Ranked(order) => order.on_insert(at, &inserted(), &was_eligible),
             Self::Hinted(order) => order.on_insert(at, &inserted(), &was_eligible),
         }
@@ -250,7 +254,7 @@ impl HintedOrder {
         let &InsertedLine { set, way, evicts, source } = inserted;
         let row = self.priorities.read(at, set);
         let is_alike = |other: u32| !evicts || row[other as usize] == row[way as usize];
-        self.order.on_insert(at, (set, way), || *inserted, |other| was_eligible(other) && is_alike(other));
+        self.order.on_insert(at, (set, way), || (evicts, source), |other| was_eligible(other) && is_alike(other));
         self.priorities.write(at, set, way, LinePriority { priority: source.priority });
     }
 

@@ -29,7 +29,7 @@ use crate::kernel::{
     width_of,
 };
 use crate::replacement::order::Order;
-use crate::replacement::{InsertedLine, ReplacementConfig, Source};
+use crate::replacement::{ReplacementConfig, Source};
 
 /// Entry of the sharer table: a line and the L1s that hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -190,8 +190,7 @@ impl Table {
         let Some(way) = free.or_else(|| order.victim(set, *ways, |_| true)) else {
             unreachable!("a set has at least one way, and each of them can be evicted")
         };
-        let inserted = || InsertedLine { set, way, evicts: free.is_none(), source };
-        order.on_insert(at, (set, way), inserted, |way| row[way as usize].valid);
+        order.on_insert(at, (set, way), || (free.is_none(), source), |way| row[way as usize].valid);
         way
     }
 

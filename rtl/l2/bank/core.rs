@@ -26,9 +26,9 @@ use crate::kernel::{
 use crate::mshr_policy::{self, MshrRequest, MshrView};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
+use crate::replacement::Source;
 use crate::replacement::order::Order;
 use crate::replacement::priority::EvictionPriority;
-use crate::replacement::{InsertedLine, Source};
 
 /// Dimensions of an L2 bank's memories that depend on the miss flow (overlapped or transient).
 pub(super) struct CoreShape {
@@ -364,14 +364,10 @@ impl Core {
             self.report_insertion((set, way), source(), sm);
         }
         let row = self.tags.row(set);
-        let inserted = || {
-            let evicts = row[way as usize].state != LineState::Invalid;
-            InsertedLine { set, way, evicts, source: source() }
-        };
+        let line = || (row[way as usize].state != LineState::Invalid, source());
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
-        self.order.on_insert(at, (set, way), inserted, |way| {
-            allowed >> way & 1 != 0 && row[way as usize].state.is_evictable()
-        });
+        self.order
+            .on_insert(at, (set, way), line, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
         if let Some(partition) = &mut self.partition {
             partition.on_insert(at.edge(), sm, (set, way));
         }
