@@ -305,19 +305,12 @@ impl Mshr {
         self.sectors[usize::from(entry)]
     }
 
-    /// Fills the pending entry that tracks these sectors. Returns the data-array position (set and way) to
-    /// fill, or `None` if no pending entry tracks the sectors.
-    pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
-        let (entry, set_way) = self.pending_entry(line, sectors)?;
-        self.fill_entry(entry);
-        Some(set_way)
-    }
-
-    /// Fills a pending entry.
+    /// Fills an entry, which must be pending.
     pub fn fill_entry(&mut self, entry: u16) {
         self.turn.take(FILL);
         self.pending -= 1;
         let e = usize::from(entry);
+        debug_assert!(self.used.get(e) && !self.ready.get(e), "MSHR entry {entry} is not pending");
         if self.count[e] == 0 {
             self.used.clear(e);
             self.closed.clear(e);
@@ -563,14 +556,21 @@ mod tests {
         Waiter { slot, lanes: 1 << slot }
     }
 
+    /// Fills the pending entry of a line. Returns the set and way to fill, or `None` if there is no such entry.
+    fn fill(mshr: &mut Mshr, line: u64) -> Option<u32> {
+        let (entry, set_way) = mshr.pending_entry(line, WHOLE)?;
+        mshr.fill_entry(entry);
+        Some(set_way)
+    }
+
     #[test]
     fn waiters_leave_in_order_of_fills_then_of_arrival() {
         let mut mshr = Mshr::new(4, 3, SHAPE);
         mshr.alloc(0, (10, WHOLE), 40, waiter(1));
         mshr.alloc(1, (20, WHOLE), 41, waiter(2));
         mshr.merge(0, waiter(3));
-        assert_eq!(mshr.fill(20, WHOLE), Some(41));
-        assert_eq!(mshr.fill(10, WHOLE), Some(40));
+        assert_eq!(fill(&mut mshr, 20), Some(41));
+        assert_eq!(fill(&mut mshr, 10), Some(40));
         let left: Vec<_> = std::iter::from_fn(|| mshr.pop()).map(|(line, at, w)| (line, at, w.slot)).collect();
         assert_eq!(left, [(20, 41, 2), (10, 40, 1), (10, 40, 3)]);
         assert!(mshr.is_empty());
@@ -594,7 +594,7 @@ mod tests {
         let mut mshr = Mshr::new(2, 2, SHAPE);
         mshr.alloc(0, (10, WHOLE), 5, waiter(1));
         mshr.merge(0, waiter(2));
-        mshr.fill(10, WHOLE);
+        fill(&mut mshr, 10);
         assert_eq!((mshr.lookup(10, WHOLE), mshr.free_for(10, WHOLE)), (Lookup::Draining, None));
         assert_eq!(mshr.free_for(11, WHOLE), Some(1));
         assert!(mshr.drains(5, WHOLE) && !mshr.drains(6, WHOLE));
@@ -614,7 +614,7 @@ mod tests {
         mshr.alloc(0, (10, WHOLE), 5, waiter(1));
         mshr.alloc(1, (twin, WHOLE), 6, waiter(2));
         assert_eq!((mshr.lookup(10, WHOLE), mshr.lookup(twin, WHOLE)), (Lookup::Open(0), Lookup::Open(1)));
-        assert_eq!((mshr.fill(10, WHOLE), mshr.fill(twin, WHOLE)), (Some(5), Some(6)));
+        assert_eq!((fill(&mut mshr, 10), fill(&mut mshr, twin)), (Some(5), Some(6)));
     }
 
     #[test]
@@ -624,7 +624,7 @@ mod tests {
         mshr.alloc_prefetch(1, (20, WHOLE), 6);
         assert_eq!((mshr.lookup(10, WHOLE), mshr.free_for(30, WHOLE)), (Lookup::Open(0), None));
         mshr.merge(1, waiter(3));
-        assert_eq!([mshr.fill(10, WHOLE), mshr.fill(20, WHOLE)], [Some(5), Some(6)]);
+        assert_eq!([fill(&mut mshr, 10), fill(&mut mshr, 20)], [Some(5), Some(6)]);
         assert_eq!((mshr.free_for(10, WHOLE), mshr.ready_entries()), (Some(0), 1));
         assert_eq!(mshr.pop().map(|(line, ..)| line), Some(20));
         assert!(mshr.is_empty());
@@ -636,7 +636,7 @@ mod tests {
         mshr.alloc_prefetch(0, (10, WHOLE), 5);
         mshr.close(0);
         assert_eq!(mshr.lookup(10, WHOLE), Lookup::Full(0));
-        mshr.fill(10, WHOLE);
+        fill(&mut mshr, 10);
         mshr.alloc(0, (10, WHOLE), 5, waiter(1));
         assert_eq!(mshr.lookup(10, WHOLE), Lookup::Open(0));
     }
@@ -648,17 +648,17 @@ mod tests {
         let mut mshr = Mshr::new(2, 2, SHAPE);
         mshr.alloc(0, (10, WHOLE), 5, waiter(1));
         mshr.alloc(1, (20, WHOLE), 6, waiter(2));
-        mshr.at(7).fill(10, WHOLE);
+        fill(mshr.at(7), 10);
         mshr.at(7).pop();
-        mshr.at(7).fill(20, WHOLE);
+        fill(mshr.at(7), 20);
     }
 
     #[test]
     fn a_fill_of_an_unknown_line_is_told() {
         let mut mshr = Mshr::new(2, 2, SHAPE);
         mshr.alloc(0, (10, WHOLE), 5, waiter(1));
-        assert_eq!(mshr.fill(11, WHOLE), None);
-        assert_eq!(mshr.fill(10, WHOLE), Some(5));
-        assert_eq!(mshr.fill(10, WHOLE), None);
+        assert_eq!(fill(&mut mshr, 11), None);
+        assert_eq!(fill(&mut mshr, 10), Some(5));
+        assert_eq!(fill(&mut mshr, 10), None);
     }
 }

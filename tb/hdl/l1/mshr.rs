@@ -147,7 +147,8 @@ impl Unit {
         let valid = self.random.percent(often);
         let line = if self.random.percent(90) { self.pending() } else { None };
         let line = line.unwrap_or_else(|| self.line());
-        let place = self.dut.pending_entry(line, WHOLE).map(|(_, set_way)| set_way);
+        let pending = self.dut.pending_entry(line, WHOLE);
+        let place = pending.map(|(_, set_way)| set_way);
         let is_pending = self.golden.waiters(line, Sectors::WHOLE).is_some();
         assert_eq!(place, is_pending.then(|| self.places[&line]));
         let blocked = place.map(|place| self.dut.drains(place, WHOLE));
@@ -156,8 +157,11 @@ impl Unit {
         ports.output("fill_hit", 1, place.is_some());
         ports.output_if("fill_place", self.place_bits, place);
         ports.output_if("fill_blocked", 1, blocked);
-        if valid && blocked == Some(false) {
-            self.dut.fill(line, WHOLE);
+        if let Some((entry, _)) = pending
+            && valid
+            && blocked == Some(false)
+        {
+            self.dut.fill_entry(entry);
             self.golden.fill(line, Sectors::WHOLE).expect("the line is pending");
         }
     }
