@@ -38,6 +38,11 @@ impl Stall {
     }
 }
 
+/// Returns the number of seeds that [`for_each_seed`] takes of `count` seeds.
+pub(crate) fn seeds_of(count: u64) -> u64 {
+    if hdl::is_thorough() { count } else { count.div_ceil(2) }
+}
+
 /// Runs a test with half of `count` seeds, with all of them if `THOROUGH=1`, or only with the seed in the
 /// environment variable `SEED` if it is set. Prints the seed of a failing run.
 ///
@@ -58,7 +63,7 @@ pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
             let seed: u64 = text.parse().unwrap_or_else(|_| panic!("SEED is {text}, expected a number below 2^64"));
             seed..=seed
         }
-        None => 1..=if hdl::is_thorough() { count } else { count.div_ceil(2) },
+        None => 1..=seeds_of(count),
     };
     for seed in seeds {
         let _named = Named(seed);

@@ -179,8 +179,8 @@ mod tests {
         let name = "kit::bench::tests::a_wire_between_two_clocks_delivers_everything_in_order_however_it_is_evaluated";
         assert!(test(name, Some(folder.path())).status.success());
         let dumps: Vec<_> = names_in(folder.path()).into_iter().filter(|name| name.ends_with(".vcd")).collect();
-        let seeds = if hdl::is_thorough() { 20 } else { 10 };
-        assert_eq!(dumps.len(), seeds, "{dumps:?}");
+        let seeds = crate::kit::random::seeds_of(20);
+        assert_eq!(dumps.len() as u64, seeds, "{dumps:?}");
         assert!(dumps.contains(&format!("{name}.vcd")) && dumps.contains(&format!("{name}.{seeds}.vcd")));
     }
 
