@@ -328,7 +328,11 @@ impl Page<'_> {
         };
         for field in fields {
             let of_field = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
-            paths.entry(&field.ty).or_default().push(of_field.clone());
+            // Several kinds of a scheme may have the same key.
+            let all = paths.entry(&field.ty).or_default();
+            if !all.contains(&of_field) {
+                all.push(of_field.clone());
+            }
             self.uses(&field.ty, &of_field, paths);
         }
     }
