@@ -142,8 +142,17 @@ pub enum FaultKind {
     Generic(u64),
     /// A thread writes to read-only constants, at this address in device memory.
     ReadOnly(u64),
-    /// An instruction uses a texture handle to which no texture is bound.
+    /// An instruction uses a handle to which no texture or surface is bound.
     Texture(u64),
+    /// A fetch with an integer result reads the texture with this name, which is filtered linearly.
+    Filter(String),
+    /// An instruction accesses a surface outside of its bounds.
+    Surface {
+        /// Name of the surface.
+        name: String,
+        /// Coordinates of the access, in the order of the instruction.
+        at: [i32; 3],
+    },
     /// An atomic operation accesses a state space that does not support atomics; the string names the space.
     Atomic(&'static str),
     /// An instruction that all lanes of a warp must execute is executed only by the lanes in this mask.
@@ -203,7 +212,9 @@ impl fmt::Display for Fault {
             FaultKind::ReadOnly(address) => write!(f, "a write to {address:#x}, which lies in read-only constants"),
             FaultKind::Waits => f.write_str("waits for threads that never arrive"),
             FaultKind::Generic(address) => write!(f, "the generic address {address:#x} lies in no state space"),
-            FaultKind::Texture(handle) => write!(f, "no texture has the handle {handle:#x}"),
+            FaultKind::Texture(handle) => write!(f, "no texture or surface has the handle {handle:#x}"),
+            FaultKind::Filter(name) => write!(f, "an integer result from texture `{name}`, which is filtered linearly"),
+            FaultKind::Surface { name, at } => write!(f, "an access to surface `{name}` at {at:?}, which is outside"),
             FaultKind::Atomic(space) => write!(f, "an atomic operation on {space} memory"),
             FaultKind::Lanes(mask) => {
                 write!(f, "a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")

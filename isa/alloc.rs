@@ -46,7 +46,8 @@ impl AllocError {
 
 /// Interval of positions at which a value is live, both ends included. The instruction at `pc` reads at
 /// position `2 * pc` and writes at `2 * pc + 1`. A result can therefore reuse the register of an operand that
-/// the instruction reads for the last time.
+/// the instruction reads for the last time, unless the instruction holds its operands until it has written
+/// all its results ([`Inst::holds_sources`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub(crate) value: u16,
@@ -64,6 +65,8 @@ pub(crate) struct Accesses {
     pub(crate) writes: Vec<u32>,
     /// Pcs of unguarded writes. Before such a write, the old value is dead.
     kills: Vec<u32>,
+    /// Pcs of the instructions that still read the value while they write their results.
+    held: Vec<u32>,
     wide: bool,
 }
 
@@ -101,6 +104,9 @@ pub(crate) fn accesses(insts: &[Inst], (regs, preds): (u16, u16)) -> (Vec<Access
         let pc = pc as u32;
         for reg in inst.source_regs() {
             words[usize::from(reg.index)].read(pc, reg.wide);
+            if inst.holds_sources() {
+                words[usize::from(reg.index)].held.push(pc);
+            }
         }
         for pred in inst.source_preds() {
             truths[usize::from(pred)].read(pc, false);
@@ -216,6 +222,7 @@ pub(crate) fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
             first = first.min(from);
             last = last.max(upto);
         });
+        last = touches.held.iter().fold(last, |last, pc| last.max(2 * pc + 1));
         if first != u32::MAX {
             found.push(Interval { value: value as u16, wide: touches.wide, first, last });
         }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::lanes::{AluOp, AtomicFn, CarryOp, CompareOp, ConvertOp, WarpOp};
 use crate::map::LOCAL_BYTES;
 use crate::tensor::TensorOp;
-use crate::texture::{TexOp, Texture};
+use crate::texture::{SurfaceOp, TexOp, Texture};
 use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 
 /// Number of 32-bit registers per thread that a program in physical form can address.
@@ -427,6 +427,11 @@ pub enum Op {
     /// Texture fetch: `dsts[0..4]` are the four components of a texel. `srcs[0]` is the texture handle,
     /// `srcs[1..4]` are the coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
+    /// Address of an access to a surface: `dsts[0]` is the 64-bit device address, and predicate `dsts[1]` is
+    /// true if the access lies inside the surface. Outside, the address is 0. `srcs[0]` is the handle of the
+    /// surface, `srcs[1..4]` are the coordinates: [`SurfaceOp`]. A load, store or atomic of global memory
+    /// follows.
+    SurfaceAddress(SurfaceOp),
     /// Memory fence: the threads in the scope observe the accesses before the fence earlier than the accesses
     /// after it.
     Fence(Scope),
@@ -584,7 +589,7 @@ impl Op {
             | Op::Pred(_)
             | Op::Pack { .. }
             | Op::Unpack { .. } => Unit::Sp,
-            Op::CarryAdd(_) | Op::Warp(_) => Unit::Sp,
+            Op::CarryAdd(_) | Op::Warp(_) | Op::SurfaceAddress(_) => Unit::Sp,
             Op::Tensor(_) => Unit::Tensor,
             Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::LoadMatrix(..) | Op::Texture(_) => Unit::Mem,
             Op::Branch { .. }
@@ -743,6 +748,13 @@ impl Inst {
             Dst::Pred(pred) => Some(*pred),
             _ => None,
         })
+    }
+
+    /// True if the instruction may read its operands until it has written all its results. A filtered texture
+    /// fetch writes its results once for every texel, and computes the weight of each texel from its
+    /// coordinates.
+    pub fn holds_sources(&self) -> bool {
+        matches!(self.op, Op::Texture(_))
     }
 
     /// True if control can continue at `pc + 1`.

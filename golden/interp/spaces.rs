@@ -8,8 +8,8 @@ use std::ops::Range;
 use isa::lanes::{AtomicFn, atomic, global_atomic};
 use isa::map;
 use isa::program::{MatrixLoad, MemOp, Op};
-use isa::texture::TexOp;
-use isa::types::Space;
+use isa::texture::{Bounds, SurfaceOp, TexOp, blend};
+use isa::types::{Space, Type};
 
 use super::code::DecodedInst;
 use super::registers::{Longs, Row, Words};
@@ -304,16 +304,52 @@ impl Cta<'_> {
         let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
         let texture = number.and_then(|number| self.launch.program.textures.get(number));
         let texture = texture.ok_or(FaultKind::Texture(handle))?;
-        let components = match texture.texel(op, [x, y, z].map(|bits| bits as u32)) {
-            Some(address) => {
-                let texel = memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
-                texture.decode(op, texel)
-            }
-            None => [0; 4],
-        };
-        for (dst, component) in inst.dsts.iter().zip(components) {
+        if texture.is_filtered(op) && op.result != Type::F32 {
+            return Err(FaultKind::Filter(texture.name.clone()));
+        }
+        let at = [x, y, z].map(|bits| bits as u32);
+        let mut sum = [0; 4];
+        for corner in 0..texture.corners(op) {
+            let (address, weight) = texture.corner(op, at, corner);
+            let components = match address {
+                Some(address) => {
+                    let texel = memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
+                    texture.decode(op, texel)
+                }
+                None => [0; 4],
+            };
+            sum = if texture.is_filtered(op) {
+                std::array::from_fn(|i| blend(sum[i], components[i], weight))
+            } else {
+                components
+            };
+        }
+        for (dst, component) in inst.dsts.iter().zip(sum) {
             registers.write(*dst, lane, component.into());
         }
+        Ok(())
+    }
+
+    /// Computes the address of a surface access.
+    pub(super) fn surface_address(
+        &mut self,
+        warp: usize,
+        lane: usize,
+        inst: &DecodedInst,
+        op: &SurfaceOp,
+    ) -> Result<(), FaultKind> {
+        let registers = &mut self.warps[warp].registers;
+        let [handle, x, y, z, ..] = inst.srcs.map(|slot| registers.read(slot, lane));
+        let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
+        let surface = number.and_then(|number| self.launch.program.textures.get(number));
+        let surface = surface.ok_or(FaultKind::Texture(handle))?;
+        let at = [x, y, z].map(|bits| bits as u32);
+        let address = surface.element(op, at);
+        if address.is_none() && op.bounds != Bounds::Zero {
+            return Err(FaultKind::Surface { name: surface.name.clone(), at: at.map(|bits| bits as i32) });
+        }
+        registers.write(inst.dsts[0], lane, address.unwrap_or(0));
+        registers.write(inst.dsts[1], lane, address.is_some().into());
         Ok(())
     }
 }

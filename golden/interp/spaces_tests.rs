@@ -1,7 +1,7 @@
 use isa::alloc::allocate;
 use isa::program::{Addresses, Program};
 use isa::spill::spill;
-use isa::texture::{AddressMode, Texture};
+use isa::texture::{AddressMode, Filter, Texture};
 use isa::types::Type;
 use ptx::Source;
 use ptx::data::data;
@@ -38,9 +38,11 @@ pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec
         outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
+        filter: Filter::Point,
     };
+    let filtered = Texture { name: "f".into(), ty: Type::F32, filter: Filter::Linear, ..texture.clone() };
     let textures = vec![Some(1); module.textures.len()];
-    let addresses = Addresses { globals, constants: CONSTANTS, textures, bound: [texture].into() };
+    let addresses = Addresses { globals, constants: CONSTANTS, textures, bound: [texture, filtered].into() };
     module.link(&addresses);
     let mut spilled = spill(program.clone(), 1).map_err(|e| e.to_string())?;
     spilled.link(&addresses).map_err(|e| e.to_string())?;
@@ -274,6 +276,39 @@ fn textures_are_read_by_coordinates() {
         tex.2d.v4.s32.f32 {%r1, _, _, %r2}, [t, {%f1, %f2}]; mov.u64 %rd1, 1;\n\
         tex.1d.v4.s32.s32 {%r3, %r4, %r5, %r6}, [%rd1, {%r0}]; mad.lo.u32 %r1, %r3, 100, %r1;";
     assert_eq!(results(file, 5, body), [10, 111, 212, 313, 13]);
+}
+
+#[test]
+fn a_filtered_fetch_returns_the_weighted_sum_of_the_texels_around_the_point() {
+    let file = ".global .f32 texels[8] = {0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0};";
+    // Thread t fetches at x = t + 0.75 and y = 1: a quarter of the way to the next column, half way between
+    // the rows. The fifth thread lies outside, where the last column continues.
+    let fetch = "cvt.rn.f32.u32 %f1, %r0; add.f32 %f1, %f1, 0f3F400000; mov.f32 %f2, 0f3F800000; mov.u64 %rd1, 2;";
+    let body = format!("{fetch} tex.2d.v4.f32.f32 {{%f1, %f2, %f3, %f4}}, [%rd1, {{%f1, %f2}}]; mov.b32 %r1, %f1;");
+    assert_eq!(results(file, 5, &body), [5.25, 6.25, 7.25, 8.0, 8.0].map(f32::to_bits));
+    let integer = format!("{fetch} tex.2d.v4.s32.f32 {{%r1, %r2, %r3, %r4}}, [%rd1, {{%f1, %f2}}];");
+    let error = ran(file, 1, &integer).unwrap_err();
+    assert!(error.ends_with("an integer result from texture `f`, which is filtered linearly"), "{error}");
+}
+
+#[test]
+fn a_surface_is_loaded_stored_and_reduced_by_bytes_of_its_rows() {
+    let file = ".global .s32 texels[8] = {0, 1, 2, 3, 10, 11, 12, 13}; .global .surfref s;";
+    let load = |form: &str| format!("shl.b32 %r2, %r0, 2; mov.u32 %r1, 77; suld.b.{form} {{%r1}}, [s, {{%r2, 1}}];");
+    assert_eq!(results(file, 5, &load("2d.b32.zero")), [10, 11, 12, 13, 0]);
+    assert_eq!(results(file, 5, &load("2d.b32.clamp")), [10, 11, 12, 13, 13]);
+    assert_eq!(results(file, 4, &load("2d.ca.b8.trap")), [10, 11, 12, 13]);
+    let error = ran(file, 5, &load("2d.b32.trap")).unwrap_err();
+    assert!(error.ends_with("thread [4, 0, 0]: an access to surface `t` at [16, 1, 0], which is outside"), "{error}");
+    // The guard keeps the second thread from loading.
+    let guarded = "setp.ne.u32 %p1, %r0, 1; shl.b32 %r2, %r0, 2; mov.u32 %r1, 77; mov.u64 %rd1, 1;\n\
+        @%p1 suld.b.1d.v2.b32.zero {%r1, %r3}, [%rd1, %r2]; @%p1 add.u32 %r1, %r1, %r3;";
+    assert_eq!(results(file, 4, guarded), [1, 77, 5, 0]);
+    let stored = "shl.b32 %r2, %r0, 3; add.u32 %r4, %r0, 20; mul.lo.u32 %r5, %r0, 30;\n\
+        sust.b.2d.v2.b32.zero [s, {%r2, 1}], {%r4, %r5}; sured.b.add.2d.u32.clamp [s, {0, 7}], 100;\n\
+        shl.b32 %r2, %r0, 2; suld.b.2d.b32.clamp {%r1}, [s, {%r2, 1}];";
+    // The stores of the last two of four threads lie outside. All threads add to the first word.
+    assert_eq!(results(file, 4, stored), [420, 0, 21, 30]);
 }
 
 #[test]

@@ -244,7 +244,7 @@ impl UndefinedBits {
                 self.uses(&inst.srcs[..2], ones(mem.ty.bits()), step, step.acting);
                 self.define(inst, step);
             }
-            Op::Texture(_) => {
+            Op::Texture(_) | Op::SurfaceAddress(_) => {
                 self.uses(&inst.srcs[..4], whole, step, step.acting);
                 self.define(inst, step);
             }

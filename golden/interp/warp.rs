@@ -202,6 +202,7 @@ impl Cta<'_> {
             }
             Op::LoadMatrix(load, mem) => self.load_matrix(warp, inst, *load, mem, addresses),
             Op::Texture(op) => each(first, mask, |lane| self.texture(warp, lane, inst, op, memory)),
+            Op::SurfaceAddress(op) => each(first, mask, |lane| self.surface_address(warp, lane, inst, op)),
             Op::Trap => each(first, mask, |_| Err(FaultKind::Trap)),
             Op::Exit => {
                 self.exit(warp, mask);

@@ -53,7 +53,7 @@ fn forms_that_are_not_modelled_say_what_to_use_instead() {
         ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "code for `-arch=sm_90` does without it"),
         ("mbarrier.arrive.expect_tx.shared::cta.b64", "instead: `cp.async` of sm_80, or code for `-arch=sm_80`"),
         ("wmma.load.a.sync.aligned.m16n16k16.row.s8", "instead: `.f16` factors, or code for `-arch=sm_70`"),
-        ("suld.b.2d.b32.trap", "instead: loads of a buffer: surfaces are not modeled"),
+        ("sust.p.2d.b32.trap", "instead: `sust.b` with the bytes of the texel"),
         ("vmad.u32.u32.u32", "instead: `mad`"),
     ];
     for (text, expected) in cases {

@@ -377,6 +377,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             "st" => self.store(inst, mods)?,
             "atom" | "red" => self.atomic(inst, mods)?,
             "tex" => Some(self.texture(inst, mods)?),
+            "suld" | "sust" | "sured" => Some(self.surface(inst, mods)?),
             "shfl" => Some(self.shuffle(inst, mods)?),
             "vote" => Some(self.vote(inst, mods)?),
             "match" => Some(self.matching(inst, mods)?),

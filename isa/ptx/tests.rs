@@ -7,6 +7,7 @@ use isa::alloc::allocate;
 use isa::lanes::{AluFn, AluOp, AtomicFn, CompareOp, ConvertOp, WarpOp};
 use isa::program::{BarrierKind, Dst, Guard, Inst, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
 use isa::spill::spill;
+use isa::texture::{Bounds, SurfaceOp};
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
 const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
@@ -394,7 +395,7 @@ fn what_is_legal_and_not_modelled_says_so() {
             "tex.base.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];",
             "`tex.base.2d.v4.f32.f32` is not modeled",
             "instead: `tex` without `.base`: a texture has one level; \
-             supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad",
+             supported are tex.1d .2d .3d .a1d .a2d, with or without .level and .grad",
         ),
     ] {
         let (found, advice) = refused(body);
@@ -530,10 +531,45 @@ fn hints_and_levels_change_nothing() {
     assert_eq!(op("ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;"), plain);
     assert_eq!(op("createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;"), Op::Mov(Type::B64));
     assert_eq!(op("griddepcontrol.wait;"), Op::Nop);
-    let fetch = "{%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]";
+    let fetch = "{%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}]";
     let texture = op(&format!("tex.2d.v4.f32.f32 {fetch};"));
-    assert_eq!(op(&format!("tex.level.2d.v4.f32.f32 {fetch}, %f5;")), texture);
+    assert!(matches!(texture, Op::Texture(_)), "{texture:?}");
+    assert_eq!(op(&format!("tex.level.2d.v4.f32.f32 {fetch}, %f7;")), texture);
     assert_eq!(op(&format!("tex.grad.2d.v4.f32.f32 {fetch}, {{%f1, %f2}}, {{%f3, %f4}};")), texture);
+}
+
+#[test]
+fn a_texture_fetch_keeps_its_coordinates_until_the_last_result() {
+    let program = lower("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f2}];");
+    let [copy, fetch, ..] = &program.insts[..] else { panic!("{:?}", program.insts) };
+    assert!(matches!(copy.op, Op::Mov(Type::B32)) && copy.dsts[0] != Dst::None, "{copy:?}");
+    assert!(!fetch.dest_regs().any(|result| fetch.source_regs().any(|source| source.index == result.index)));
+    // Without the rule, the allocation would give a result the register of a coordinate that dies here.
+    let program = allocate(&lower(
+        "mov.f32 %f5, 0f3F800000; tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5}]; st.global.f32 [%rd1], %f1;",
+    ));
+    let fetch = program.unwrap().insts[1];
+    assert!(matches!(fetch.op, Op::Texture(_)) && !fetch.reads.intersects(&fetch.writes), "{fetch:?}");
+}
+
+#[test]
+fn a_surface_access_is_an_address_and_an_access_to_global_memory() {
+    let program = lower("@%p1 suld.b.2d.cg.v2.b32.zero {%r1, %r2}, [%rd1, {%r3, %r4}];");
+    let [clear, address, first, second, load, ..] = &program.insts[..] else { panic!("{:?}", program.insts) };
+    let bounds = Bounds::Zero;
+    assert_eq!(address.op, Op::SurfaceAddress(SurfaceOp { dims: 2, layered: false, bytes: 8, bounds }));
+    // The predicate of the address guards the load, and is false where the guard is.
+    let (Dst::Pred(inside), Some(guard)) = (address.dsts[1], load.guard) else { panic!("{address:?} {load:?}") };
+    assert_eq!((guard.pred, guard.negated, clear.dsts[0], clear.guard), (inside, false, Dst::Pred(inside), None));
+    assert_eq!([first.op, second.op], [Op::Mov(Type::B32); 2]);
+    assert!(address.guard.is_some_and(|of| of.pred != inside));
+    assert_eq!([first.guard, second.guard], [address.guard; 2]);
+    let Op::Load(mem) = load.op else { panic!("{load:?}") };
+    assert_eq!((mem.space, mem.lanes, mem.cache), (Space::Global, 2, CacheOp::Cg));
+    let Dst::Reg(base) = address.dsts[0] else { panic!("{address:?}") };
+    assert_eq!(mem.base, Some(base));
+    let program = lower("sured.b.min.1d.s32.clamp [%rd1, {%r3}], %r4;");
+    assert!(matches!(program.insts[1].op, Op::Atomic(AtomicFn::Min, _)) && program.insts[1].guard.is_none());
 }
 
 #[test]
@@ -992,7 +1028,11 @@ fn errors_of_meaning_name_the_operand() {
             "k.ptx:6:13: no function of this file whose address is taken fits this call through a pointer",
         ),
         ("brx.idx %r1, table;", "k.ptx:6:14: `table` is not a label of `.branchtargets`"),
-        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "k.ptx:6:1: `suld.b.2d.b32.trap` is not modeled"),
+        ("suld.p.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "k.ptx:6:1: instruction `suld.p.2d.b32.trap` is not"),
+        ("sust.p.2d.b32.trap [%rd1, {%r2, %r3}], {%r1};", "k.ptx:6:1: `sust.p.2d.b32.trap` is not modeled"),
+        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2}];", "k.ptx:6:28: 1 coordinate, expected 2"),
+        ("suld.b.2d.b32.trap {%r1}, [%rd1];", "k.ptx:6:28: expected `[texture or surface, {coordinates}]`"),
+        ("sust.b.1d.v4.b64.trap [%rd1, {%r2}], {%rd1, %rd1, %rd1, %rd1};", "k.ptx:6:1: a vector of 32 bytes"),
         ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: `ld.global.v4.f64` is not modeled"),
         (
             "ld.global.v4.f32 {%f1, %f2, _, %f1}, [%rd1];",

@@ -34,8 +34,8 @@ mod view;
 
 pub use arguments::{KernelShape, ParameterShape};
 pub use model::{
-    Action, AddressMode, Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number,
-    Output, Repeat, Sequence, Step, TextureShape,
+    Action, AddressMode, Argument, Buffer, BufferId, Comparison, Expect, Filter, Init, KernelLaunch, LaunchFile,
+    Number, Output, Repeat, Sequence, Step, TextureShape,
 };
 pub use node::{Node, Place, Table};
 pub use npy::{NpyError, read_npy, read_npy_bytes, write_npy};

@@ -4,7 +4,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
-pub use isa::texture::AddressMode;
+pub use isa::texture::{AddressMode, Filter};
 
 use super::node::Place;
 use super::structs::Field;
@@ -99,6 +99,8 @@ pub struct TextureShape {
     pub normalized: bool,
     /// True if kernels read integer texels as real numbers from 0 to 1.
     pub unit: bool,
+    /// Filter of fetches with real coordinates.
+    pub filter: Filter,
 }
 
 impl Buffer {

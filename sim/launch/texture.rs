@@ -2,7 +2,7 @@
 
 use golden::reference::ElementType;
 
-use super::model::{AddressMode, TextureShape};
+use super::model::{AddressMode, Filter, TextureShape};
 use super::node::Node;
 use super::problem::Problems;
 use crate::config::suggestion;
@@ -29,11 +29,12 @@ pub(super) fn read_texture(
         outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
+        filter: Filter::Point,
     };
     if !node.is_table() {
         return node.text("the name of a texture reference, or a table", problems).map(plain);
     }
-    let keys = &["name", "width", "height", "depth", "channels", "outside", "normalized", "unit"];
+    let keys = &["name", "width", "height", "depth", "channels", "outside", "normalized", "unit", "filter"];
     let table = node.table(keys, problems)?;
     let mut number = |key: &str, most: i128| match table.get(key) {
         None => Some(None),
@@ -56,32 +57,43 @@ pub(super) fn read_texture(
         Some(node) => Some(node.text("the name of a texture reference", problems)?),
         None => None,
     };
-    let outside = match table.get("outside") {
-        None => AddressMode::Clamp,
-        Some(node) => {
-            let all = [
-                ("clamp", AddressMode::Clamp),
-                ("wrap", AddressMode::Wrap),
-                ("mirror", AddressMode::Mirror),
-                ("zero", AddressMode::Zero),
-            ];
-            let word = node.text("the mode of reads outside the texture", problems)?;
-            match all.iter().find(|(name, _)| *name == word) {
-                Some((_, outside)) => *outside,
-                None => {
-                    let names = all.map(|(name, _)| name);
-                    let help = suggestion(word, "modes", &names);
-                    problems.refuse_with_help(&node.place, "the mode of reads outside the texture", Some(help));
-                    return None;
-                }
-            }
-        }
-    };
+    let modes = [
+        ("clamp", AddressMode::Clamp),
+        ("wrap", AddressMode::Wrap),
+        ("mirror", AddressMode::Mirror),
+        ("zero", AddressMode::Zero),
+    ];
+    let filters = [("point", Filter::Point), ("linear", Filter::Linear)];
+    let outside = choice(table.get("outside"), ("the mode of reads outside the texture", "modes"), &modes, problems)?;
+    let filter = choice(table.get("filter"), ("the filter of fetches", "filters"), &filters, problems)?;
     let mut flag = |key: &str| match table.get(key) {
         None => Some(false),
         Some(node) => node.flag(problems),
     };
     let (normalized, unit) = (flag("normalized")?, flag("unit")?);
+    if filter == Filter::Linear && !element.is_real() && !unit {
+        let expected = "real elements, or `unit = true`, for `filter = \"linear\"`";
+        problems.refuse(&node.place, expected);
+        return None;
+    }
     let extent = [width as u32, height, depth];
-    Some(TextureShape { extent, channels, outside, normalized, unit, ..plain(name.unwrap_or_default()) })
+    Some(TextureShape { extent, channels, outside, normalized, unit, filter, ..plain(name.unwrap_or_default()) })
+}
+
+/// Reads a key whose value is one of the words in `all`; without the key, the default. `what` is the meaning of
+/// the key and the plural of its values, for error messages.
+fn choice<T: Copy + Default>(
+    node: Option<Node<'_>>,
+    (what, values): (&str, &str),
+    all: &[(&str, T)],
+    problems: &mut Problems<'_>,
+) -> Option<T> {
+    let Some(node) = node else { return Some(T::default()) };
+    let word = node.text(what, problems)?;
+    let found = all.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    if found.is_none() {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        problems.refuse_with_help(&node.place, what, Some(suggestion(word, values, &names)));
+    }
+    found
 }

@@ -288,6 +288,7 @@ fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
             outside: shape.map_or_else(Default::default, |shape| shape.outside),
             normalized: shape.is_some_and(|shape| shape.normalized),
             unit: shape.is_some_and(|shape| shape.unit),
+            filter: shape.map_or_else(Default::default, |shape| shape.filter),
         }
     };
     file.buffers.iter().zip(addresses).map(of).collect()

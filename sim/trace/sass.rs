@@ -96,6 +96,8 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
         Op::Tensor(op) => instruction_of(op.multiplications),
         Op::Warp(_) => "SHFL",
         Op::Texture(_) => "TEX",
+        // Unlike hardware, the model computes the address of a surface access by an instruction of its own.
+        Op::SurfaceAddress(_) => "IMAD",
         Op::Fence(_) => "MEMBAR.SC",
         Op::Barrier { .. } | Op::BarrierWith(_) => "BAR.SYNC",
         Op::Branch { .. } => "BRA",

@@ -1,6 +1,6 @@
-//! Tests of constants, local memory, generic addresses and textures.
+//! Tests of constants, local memory, generic addresses, textures and surfaces.
 
-use isa::texture::{AddressMode, Texture};
+use isa::texture::{AddressMode, Filter, Texture};
 use isa::types::Type;
 use rtl::kernel::Mode;
 use rtl::l1::access::MemorySpace;
@@ -107,6 +107,7 @@ fn texture() -> Texture {
         outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
+        filter: Filter::Point,
     }
 }
 
@@ -124,12 +125,14 @@ fn fetching(textures: Vec<Texture>) -> Kernel {
     kernel.declare(".global .texref t;").grid(2, 96)
 }
 
+/// Runs a kernel that causes a fault, and returns the text of the fault.
+fn complaint(kernel: &Kernel) -> String {
+    let bench = kernel.run(Mode::default());
+    bench.cores.iter().find_map(SmCore::fault).expect("no fault").kind.to_string()
+}
+
 #[test]
 fn a_fetch_of_no_texture_or_from_outside_of_every_buffer_is_a_fault() {
-    let complaint = |kernel: &Kernel| {
-        let bench = kernel.run(Mode::default());
-        bench.cores.iter().find_map(SmCore::fault).expect("no fault").kind.to_string()
-    };
     let outside = fetching(vec![Texture { base: 0x7000_0000, ..texture() }]);
     assert_eq!(
         complaint(&outside),
@@ -151,6 +154,72 @@ fn texels_are_what_the_interpreter_finds_in_every_format() {
             assert!(bench.memory.spaces[MemorySpace::Texture as usize] > 0);
         }
     }
+}
+
+/// Creates a kernel whose threads fetch with real coordinates around the borders of a filtered texture. Results
+/// overwrite the coordinates.
+fn filtering(texture: Texture) -> Kernel {
+    let mut kernel = Kernel::new(
+        "and.b32 %r3, %r0, 15; shr.u32 %r4, %r0, 4; cvt.rn.f32.u32 %f1, %r3; cvt.rn.f32.u32 %f2, %r4;
+         mov.f32 %f5, 0f3F666666; fma.rn.f32 %f1, %f1, %f5, 0fBF000000; fma.rn.f32 %f2, %f2, %f5, 0fBF000000;
+         mov.f32 %f6, %f1; mov.f32 %f7, %f2;
+         tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1, %f2}]; st.global.v4.f32 [%rd2], {%f1, %f2, %f3, %f4};
+         tex.1d.v4.f32.f32 {%f1, _, _, %f4}, [t, {%f6}]; tex.3d.v4.f32.f32 {%f2, %f3, _, _}, [t, {%f6, %f7, %f6, %f6}];
+         st.global.v4.f32 [%rd2+16], {%f1, %f2, %f3, %f4};",
+    );
+    kernel.textures = vec![Texture { filter: Filter::Linear, ..texture }];
+    kernel.declare(".global .texref t;").grid(2, 96)
+}
+
+#[test]
+fn filtered_fetches_return_the_sums_that_the_interpreter_finds() {
+    let cases = [
+        (Type::F32, 1, AddressMode::Clamp, false),
+        (Type::F32, 4, AddressMode::Zero, false),
+        (Type::U8, 4, AddressMode::Clamp, false),
+        (Type::F16, 2, AddressMode::Wrap, true),
+        (Type::S16, 2, AddressMode::Mirror, true),
+    ];
+    for (ty, channels, outside, normalized) in cases {
+        let texture = Texture { extent: [5, 3, 2], ty, channels, outside, normalized, unit: true, ..texture() };
+        filtering(texture).check();
+    }
+}
+
+#[test]
+fn an_integer_result_of_a_filtered_texture_is_a_fault() {
+    let texture = Texture { filter: Filter::Linear, ..texture() };
+    assert_eq!(
+        complaint(&fetching(vec![texture])),
+        "an integer result from texture `t`, which is filtered linearly; expected `.f32`"
+    );
+}
+
+/// Creates a kernel that stores to a surface in the row of a register, loads from it, and reduces it.
+fn accessing(surface: Texture, bounds: &str, row: &str) -> Kernel {
+    let mut kernel = Kernel::new(&format!(
+        "and.b32 %r3, %r0, 15; shl.b32 %r3, %r3, 2; shr.u32 %r4, %r0, 4; sub.u32 %r5, %r4, 1; setp.ne.u32 %p1, %r3, 8;
+         @%p1 sust.b.2d.b32.{bounds} [s, {{%r3, {row}}}], {{%r0}}; bar.sync 0;
+         mov.u32 %r8, 1; mov.u32 %r9, 2;
+         @%p1 suld.b.2d.v2.b16.{bounds} {{%r8, %r9}}, [s, {{%r3, %r4}}]; suld.b.2d.b32.{bounds} %r10, [s, {{%r3, %r5}}];
+         bar.sync 0; mov.u64 %rd4, 1; sured.b.max.2d.s32.{bounds} [%rd4, {{%r3, %r5}}], %r4;
+         st.global.u32 [%rd2], %r8; st.global.u32 [%rd2+4], %r9; st.global.u32 [%rd2+8], %r10;"
+    ));
+    kernel.textures = vec![surface];
+    kernel.declare(".global .surfref s;").grid(1, 96)
+}
+
+#[test]
+fn surface_accesses_do_what_the_interpreter_does_inside_and_outside() {
+    let surface = Texture { ty: Type::S32, ..texture() };
+    // The threads of the first row, whose `y` is -1, and those beyond column 12 are outside.
+    accessing(surface.clone(), "zero", "%r5").check();
+    // All stores are inside, so that no two threads store to the same element.
+    accessing(Texture { extent: [16, 8, 1], ..surface.clone() }, "clamp", "%r4").check();
+    assert_eq!(
+        complaint(&accessing(surface, "trap", "%r5")),
+        "surface access of 4 bytes at [0, -1] is outside of `t`, which has 52 bytes a row, 5 rows and 1 planes"
+    );
 }
 
 #[test]

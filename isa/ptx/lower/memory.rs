@@ -10,6 +10,13 @@ use isa::types::{CacheOp, Scope, Space, Type};
 
 use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
+/// Cache operators of loads.
+pub(super) const LOAD_CACHES: &[(&str, CacheOp)] =
+    &[("ca", CacheOp::Ca), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("lu", CacheOp::Lu), ("cv", CacheOp::Cv)];
+/// Cache operators of stores.
+pub(super) const STORE_CACHES: &[(&str, CacheOp)] =
+    &[("wb", CacheOp::Wb), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("wt", CacheOp::Wt)];
+
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
 /// Eviction priorities of the L1, which take the place of the cache operator. The model treats those whose
@@ -44,11 +51,9 @@ enum Order {
 
 impl<'a> Lowering<'_, 'a> {
     pub(super) fn load(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
-        let cache =
-            [("ca", CacheOp::Ca), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("lu", CacheOp::Lu), ("cv", CacheOp::Cv)];
         let hinted = usize::from(mods.take("L2::cache_hint"));
         self.operand_count(inst, 2 + hinted..=2 + hinted)?;
-        let (mut mem, order, scope) = self.access(inst, mods, &cache)?;
+        let (mut mem, order, scope) = self.access(inst, mods, LOAD_CACHES)?;
         if mods.take("nc") {
             if !matches!(mem.space, Space::Global | Space::Generic) {
                 let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
@@ -68,17 +73,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(None);
         }
         let mut lowered = Inst::new(Op::Load(self.address(&inst.operands[1], mem)?));
-        for (i, operand) in elements.iter().enumerate() {
-            let dst = self.dst(operand, mem.ty, Width::AtLeast)?;
-            if dst != Dst::None && lowered.dsts[..i].contains(&dst) {
-                return Err(self.error(
-                    operand.span,
-                    "here",
-                    "appears twice in one vector, expected a register for each element",
-                ));
-            }
-            lowered.dsts[i] = dst;
-        }
+        self.results(&mut lowered, &elements, mem.ty)?;
         if order != Order::Acquire {
             return Ok(Some(lowered));
         }
@@ -87,10 +82,9 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     pub(super) fn store(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
-        let cache = [("wb", CacheOp::Wb), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("wt", CacheOp::Wt)];
         let hinted = usize::from(mods.take("L2::cache_hint"));
         self.operand_count(inst, 2 + hinted..=2 + hinted)?;
-        let (mem, order, scope) = self.access(inst, mods, &cache)?;
+        let (mem, order, scope) = self.access(inst, mods, STORE_CACHES)?;
         let elements = self.elements(&inst.operands[1], mem.lanes)?;
         if mem.space == Space::Param
             && let Some(place) = self.piece_operand(&inst.operands[0])
@@ -167,7 +161,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Returns the data operands of a load or store: a single operand, or the elements of a vector of `lanes`
     /// elements.
-    fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
+    pub(super) fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.clone(),
             _ => vec![operand.clone()],
@@ -177,6 +171,22 @@ impl<'a> Lowering<'_, 'a> {
         }
         let message = format!("{} data operands, expected {lanes}", elements.len());
         Err(self.error(operand.span, "here", message))
+    }
+
+    /// Sets the destinations of a load to the registers `elements`.
+    pub(super) fn results(&mut self, load: &mut Inst, elements: &[Operand<'a>], ty: Type) -> Result<(), PtxError> {
+        for (i, operand) in elements.iter().enumerate() {
+            let dst = self.dst(operand, ty, Width::AtLeast)?;
+            if dst != Dst::None && load.dsts[..i].contains(&dst) {
+                return Err(self.error(
+                    operand.span,
+                    "here",
+                    "appears twice in one vector, expected a register for each element",
+                ));
+            }
+            load.dsts[i] = dst;
+        }
+        Ok(())
     }
 
     /// Returns the number of vector elements of the variable `name`, which is 1 for a scalar. Returns `None`

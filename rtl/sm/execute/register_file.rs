@@ -89,9 +89,10 @@ impl RegisterFile {
             collide: Collide::New,
         };
         let rows = config.registers / LANES as u32;
-        // The write ports suffice for the results of the pipes and for one load reply per cycle.
+        // The write ports suffice for the results of the pipes and for one load reply per cycle. The read ports
+        // suffice for one instruction of each scheduler, and for the reply to a filtered texture fetch.
         let writes = (bus + 1) * RESULT_WORDS as u32;
-        let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
+        let words = spec("registers", rows, (config.schedulers + 1) * READ_WORDS, writes);
         let preds = spec(
             "predicates",
             config.warps * config.halves() * PREDS,

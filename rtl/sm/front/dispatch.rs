@@ -61,6 +61,7 @@ impl SmCore {
             }
             Op::Atomic(..)
             | Op::Texture(_)
+            | Op::SurfaceAddress(_)
             | Op::LoadMatrix(..)
             | Op::Tensor(_)
             | Op::Warp(_)
@@ -189,6 +190,7 @@ impl SmCore {
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
             Op::Warp(op) => self.exchange(loaded, at, &issue, decoded, op),
             Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
+            Op::SurfaceAddress(op) => self.compute_surface_addresses(loaded, at, &issue, decoded, op),
             Op::BarrierWith(kind) => self.execute_barrier(loaded, at, &issue, decoded, *kind),
             _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
         }

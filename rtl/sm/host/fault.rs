@@ -66,11 +66,34 @@ pub enum FaultKind {
         /// Reason for which the access is illegal.
         wrong: AccessFault,
     },
-    /// Texture handle that selects no texture of the launch file.
+    /// Handle that selects no texture or surface of the launch file.
     #[error("texture handle {handle:#x} is not a texture of the launch file")]
     Texture {
-        /// Value of the texture handle.
+        /// Value of the handle.
         handle: u64,
+    },
+    /// Texture fetch with an integer result from a texture that is filtered linearly.
+    #[error("an integer result from texture `{name}`, which is filtered linearly; expected `.f32`")]
+    Filter {
+        /// Name of the texture.
+        name: String,
+    },
+    /// Surface access outside of the bounds of the surface.
+    #[error(
+        "surface access of {bytes} bytes at {at:?} is outside of `{name}`, which has {row} bytes a row, {} rows and {} \
+         planes", extent[0], extent[1]
+    )]
+    Surface {
+        /// Name of the surface.
+        name: String,
+        /// Coordinates of the access, in the order of the instruction.
+        at: Vec<i32>,
+        /// Access size per lane in bytes.
+        bytes: u32,
+        /// Size of a row of the surface in bytes.
+        row: u64,
+        /// Number of rows of a plane, and number of planes.
+        extent: [u32; 2],
     },
     /// Matrix instruction that was not executed by all lanes of its warp.
     #[error("a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")]

@@ -8,9 +8,11 @@
 //! | `address_unit`  | addresses and beats to the LSU    |
 //! | `shared_memory` | banked scratchpad                 |
 //! | `texture`       | texture fetches                   |
+//! | `surface`       | addresses of surface accesses     |
 
 pub(super) mod access;
 pub(super) mod address_unit;
 pub(super) mod check;
 pub(super) mod shared_memory;
+mod surface;
 pub(super) mod texture;

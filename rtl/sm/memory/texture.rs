@@ -1,6 +1,12 @@
 //! # Texture fetches
 //! Computes texel addresses from texture coordinates, one per lane, and converts the returned texels to
-//! components. There is no filtering: a fetch returns the one texel whose area contains the point.
+//! components.
+//!
+//! A point-sampled fetch returns the one texel whose cell contains the point. A filtered fetch issues once for
+//! each texel around the point (2, 4 or 8), and finally once more to advance the warp. Each issue waits until
+//! the previous texel has arrived, and so takes a whole round trip; hardware fetches the texels together. Each
+//! reply adds the weighted components to the destination registers. Its weights are computed from the
+//! coordinates, whose registers do not change before the last issue. No destination register is a coordinate.
 //!
 //! A reply carries only warp and pc. At issue, the unit must therefore store the texture that the handle
 //! selects, and the lanes outside the texture, which read zero. A table next to the register file stores the
@@ -14,15 +20,16 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm/spaces.rs`.
 
+use arbitrary_int::u4;
 use isa::program::Dst;
-use isa::texture::TexOp;
-use isa::types::Space;
+use isa::texture::{TexOp, Texture, blend};
+use isa::types::{Space, Type};
 use serde::{Deserialize, Serialize};
 
 use super::access::for_lanes;
 use super::address_unit::Part;
 use super::check::{check_lane, illegal};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Payload, Storage};
 use crate::l1::access::{LANES, WarpReply};
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Operands;
@@ -43,10 +50,13 @@ struct Fetch {
     outside: u32,
 }
 
-/// Table of the texture fetches in flight, indexed by the row of their first result register.
+/// Texture fetches in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Fetches {
+    /// Table indexed by the row of the first result register of a fetch.
     rows: Array<Fetch>,
+    /// For each warp, number of texels for which its filtered fetch has issued, 0 to 8.
+    corners: Vec<u4>,
 }
 
 impl Fetches {
@@ -60,7 +70,7 @@ impl Fetches {
             writes: 1,
             collide: Collide::Forbidden,
         };
-        Self { rows: Array::new(spec, ()) }
+        Self { rows: Array::new(spec, ()), corners: vec![u4::default(); config.warps as usize] }
     }
 
     pub fn record(&mut self) {
@@ -68,8 +78,9 @@ impl Fetches {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { rows } = self;
+        let Self { rows, corners } = self;
         to.array("rows", rows);
+        to.entries("warp", corners.iter(), |corner, to| to.bits("corner", *corner));
     }
 }
 
@@ -98,6 +109,12 @@ impl SmCore {
         let Some((number, texture)) = number.and_then(|number| Some((number, textures.get(number)?))) else {
             return self.stop(loaded, issue, decoded, first as u8, FaultKind::Texture { handle });
         };
+        let is_filtered = texture.is_filtered(op);
+        if is_filtered && op.result != Type::F32 {
+            let name = texture.name.clone();
+            return self.stop(loaded, issue, decoded, first as u8, FaultKind::Filter { name });
+        }
+        let corner = if is_filtered { self.fetches.corners[usize::from(warp)].value() } else { 0 };
         let bytes = texture.texel_bytes();
         let (mut mask, mut outside, mut illegal_lane) = (0, 0, None);
         let mut address = [0; LANES];
@@ -106,7 +123,7 @@ impl SmCore {
                 return;
             }
             mask |= 1 << lane;
-            match texture.texel(op, coordinates.map(|of| of[lane])) {
+            match texture.corner(op, coordinates.map(|of| of[lane]), corner).0 {
                 None => outside |= 1 << lane,
                 Some(texel) => {
                     address[lane] = texel;
@@ -118,13 +135,18 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
+        if corner == texture.corners(op) {
+            // All texels of the filtered fetch have arrived.
+            self.fetches.corners[usize::from(warp)] = u4::default();
+            return self.serve(warp, whole, mask);
+        }
         // Each fetch reserves the destination registers itself. The next fetch of this instruction, for
-        // another texture handle or the other half of the warp, therefore waits until this fetch has written
-        // its result.
+        // another texel, another texture handle or the other half of the warp, therefore waits until this
+        // fetch has written its result.
         let issue = &Issue { turn: HalfOrder::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
-            if decoded.writes {
+            if decoded.writes && corner == 0 {
                 let due = self.pipes.first_room(at.cycle() + u64::from(decoded.latency));
                 self.pipes.start(at, issue, due, |words| {
                     words.fill([0; LANES]);
@@ -134,11 +156,17 @@ impl SmCore {
             }
         } else if decoded.writes {
             let row = u32::from(issue.rows + decoded.rows[0]);
+            // After the first texel of a filtered fetch, lanes outside keep their sums.
+            let outside = if corner == 0 { outside } else { 0 };
             self.fetches.rows.write(at, row, 0, Fetch { texture: number as u16, outside });
             let beats = self.address_unit.start_fetch(&Issue { mask: inside, ..*issue }, bytes as u8, &address);
             self.start(at, issue, (Pipe::Global, 1), decoded);
             self.warps.loads_sent(warp, beats);
             self.reserve_load(issue, &inst.writes);
+        }
+        if is_filtered && decoded.writes {
+            self.fetches.corners[usize::from(warp)] += u4::new(1);
+            return IssueProgress::Part;
         }
         self.serve(warp, whole, mask)
     }
@@ -157,6 +185,7 @@ impl SmCore {
         let rows = u32::from(self.first_row(reply.warp, reply.half));
         let Fetch { texture, outside } = self.fetches.rows.read(at, rows + u32::from(decoded.rows[0]))[0];
         let texture = &loaded.image.program.textures[usize::from(texture)];
+        let weights = texture.is_filtered(op).then(|| self.weights(loaded, at, decoded, (op, texture), reply));
         let mut components = [[0; LANES]; 4];
         for_lanes(reply.mask, |lane| {
             let mut texel = [0; TEXEL_BYTES];
@@ -172,9 +201,41 @@ impl SmCore {
             // arrives.
             let place = if channel < texture.channels { channel * texture.ty.bytes() } else { 0 };
             let here = (part.offset..part.offset + part.bytes).contains(&place);
-            if let (Dst::Reg(reg), true) = (dst, here) {
-                self.registers.write_word(at, rows + u32::from(reg.index), reply.mask | outside, component);
+            let (Dst::Reg(reg), true) = (dst, here) else { continue };
+            let row = rows + u32::from(reg.index);
+            let Some((is_first, weights)) = &weights else {
+                self.registers.write_word(at, row, reply.mask | outside, component);
+                continue;
+            };
+            let mut sum = [0; LANES];
+            if !is_first {
+                self.registers.take_reads(at, 1);
+                sum = *self.registers.word(row);
             }
+            for_lanes(reply.mask, |lane| sum[lane] = blend(sum[lane], component[lane], weights[lane]));
+            self.registers.write_word(at, row, reply.mask | outside, &sum);
         }
+    }
+
+    /// Returns the weights, in the lanes of a reply, of the texel that a filtered fetch has received, and
+    /// whether it is the first of its texels.
+    fn weights(
+        &self,
+        loaded: &Loaded,
+        at: &impl AnyEdge,
+        decoded: &DecodedInst,
+        (op, texture): (&TexOp, &Texture),
+        reply: &WarpReply,
+    ) -> (bool, [f64; LANES]) {
+        let &WarpReply { warp, half, pc, mask, .. } = reply;
+        let rows = self.first_row(warp, half);
+        let issue = Issue { half, rows, ..Issue::whole(0, warp, pc, mask) };
+        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, &issue, decoded);
+        let [_, x, y, z, ..] = &decoded.srcs;
+        let coordinates = [x, y, z].map(|operand| *read.word(operand.low, &mut None));
+        let corner = self.fetches.corners[usize::from(warp)].value() - 1;
+        let mut weights = [0.0; LANES];
+        for_lanes(mask, |lane| weights[lane] = texture.corner(op, coordinates.map(|of| of[lane]), corner).1);
+        (corner == 0, weights)
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of buffers that represent PTX variables, and of buffers that are textures.
 
 use super::super::Buffer;
-use super::super::model::{AddressMode, Init, TextureShape};
+use super::super::model::{AddressMode, Filter, Init, TextureShape};
 use super::{Folder, with_launch};
 
 /// Returns the only buffer of a launch file, whose table contains the text `rest`.
@@ -30,9 +30,9 @@ fn a_buffer_that_stands_for_a_variable_holds_what_the_module_says_unless_told_ot
 #[test]
 fn a_texture_given_by_name_is_a_row_of_single_texels_that_clamps() {
     let shape = texture("\"source\"");
-    let TextureShape { name, extent, channels, outside, normalized, unit } = shape;
+    let TextureShape { name, extent, channels, outside, normalized, unit, filter } = shape;
     assert_eq!((name.as_deref(), extent, channels), (Some("source"), [24, 1, 1], 1));
-    assert_eq!((outside, normalized, unit), (AddressMode::Clamp, false, false));
+    assert_eq!((outside, normalized, unit, filter), (AddressMode::Clamp, false, false, Filter::Point));
 }
 
 #[test]
@@ -61,6 +61,17 @@ fn texels_must_fill_the_buffer() {
 fn elements_of_eight_bytes_make_no_texture() {
     let found = problems("type = \"f64\"\nelements = 24\ntexture = \"t\"");
     assert!(found[0].contains("no texture: the elements of a texture have at most 32 bits"), "{found:?}");
+}
+
+#[test]
+fn a_linear_filter_needs_real_numbers() {
+    assert_eq!(texture("{ filter = \"linear\" }").filter, Filter::Linear);
+    let of = |rest: &str| format!("type = \"u8\"\nelements = 24\ntexture = {{ filter = \"linear\"{rest} }}");
+    assert_eq!(buffer(&of(", unit = true")).texture.unwrap().filter, Filter::Linear);
+    let found = problems(&of(""));
+    assert!(found[0].contains("expected real elements, or `unit = true`, for `filter = \"linear\"`"), "{found:?}");
+    let found = problems(&of("").replace("linear", "lineal"));
+    assert!(found[0].contains("did you mean `linear`?"), "{found:?}");
 }
 
 #[test]
