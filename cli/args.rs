@@ -428,8 +428,8 @@ pub(super) struct RunArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ReplayArguments {
-    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain or compressed with
-    /// xz or zstd
+    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain, compressed with xz
+    /// or zstd, or a .tracez file
     #[arg(value_name = "FOLDER|LIST.g|KERNEL.traceg")]
     pub trace: PathBuf,
     #[command(flatten)]
@@ -1306,8 +1306,8 @@ pub(super) enum Compression {
 
 #[derive(Args, Debug)]
 pub(super) struct TraceInfoArguments {
-    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain or compressed with
-    /// xz or zstd
+    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain, compressed with xz
+    /// or zstd, or a .tracez file
     #[arg(value_name = "FOLDER|FILE.g|FILE.traceg")]
     pub file: PathBuf,
     /// Line size in bytes, the unit of footprint and transactions

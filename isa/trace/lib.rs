@@ -1,7 +1,7 @@
 //! # Accel-Sim traces
 //! Reads and writes the traces of Accel-Sim's tracer, which record the instructions that a GPU executed. A
 //! trace is a list of commands (`kernelslist.g`), and for each kernel a text of its CTAs (`kernel-N.traceg`,
-//! also compressed with xz or zstd). `docs/traces.md` describes both as this reader interprets them. A kernel
+//! also compressed with xz or zstd, or as `.tracez`). `docs/traces.md` describes both as this reader interprets them. A kernel
 //! is read into the types of [`isa::recorded`].
 //!
 //! | module          | holds                                                                 |
@@ -27,6 +27,7 @@ pub mod list;
 mod opcode;
 pub mod pack;
 mod source;
+mod tracez;
 pub mod write;
 
 pub use error::{TraceError, Warning};

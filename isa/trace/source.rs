@@ -1,17 +1,20 @@
-//! Opens a trace: plain text, or text compressed with xz or zstd. The first bytes of the file show which.
+//! Opens a trace: plain text, text compressed with xz or zstd, or a `.tracez` file. The first bytes of a file show
+//! its compression; the ending of its name shows whether it is a `.tracez` file.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, Dictionary, FrameDecoder};
+
+use super::tracez;
 
 /// Number of bytes read at a time, from the file or from the decompressor.
-const BUFFER: usize = 16 << 10;
+pub(super) const BUFFER: usize = 16 << 10;
 /// Maximum window of the decompressor in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` at most 128
 /// MiB with default settings.
 const MAX_WINDOW: u64 = 128 << 20;
@@ -60,8 +63,12 @@ pub(super) fn open(path: &Path) -> io::Result<OpenTrace> {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     let read = Arc::new(AtomicU64::new(0));
-    let counted = CountingReader { inner: file, read: Arc::clone(&read) };
-    let decoded = decode(BufReader::with_capacity(BUFFER, counted))?;
+    let counted = |file| CountingReader { inner: file, read: Arc::clone(&read) };
+    let decoded = if path.extension().is_some_and(|ending| ending == "tracez") {
+        tracez::decode(counted(File::open(path)?), counted(file))?
+    } else {
+        decode(BufReader::with_capacity(BUFFER, counted(file)))?
+    };
     Ok(OpenTrace { decoded, read, size: data.len() })
 }
 
@@ -99,20 +106,39 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
+impl<R: Seek> Seek for CountingReader<R> {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(place)
+    }
+}
+
 /// Reader that decompresses consecutive zstd frames of a stream.
-struct Frames<R> {
+pub(super) struct Frames<R> {
     input: R,
     decoder: FrameDecoder,
+    /// Number of the dictionary that all frames use, if any.
+    dictionary: Option<u32>,
     is_within: bool,
     /// Number of decompressed bytes of the current frame so far.
     bytes: u64,
 }
 
 impl<R: BufRead> Frames<R> {
-    fn new(input: R) -> Self {
+    pub(super) fn new(input: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW);
-        Frames { input, decoder, is_within: false, bytes: 0 }
+        Frames { input, decoder, dictionary: None, is_within: false, bytes: 0 }
+    }
+
+    /// Sets the dictionary that all frames use.
+    pub(super) fn set_dictionary(&mut self, dictionary: Dictionary) -> io::Result<()> {
+        self.dictionary = Some(dictionary.id);
+        self.decoder.add_dict(dictionary).map_err(fail_damaged)
+    }
+
+    /// Returns the compressed stream, at the end of a frame.
+    pub(super) fn input(&mut self) -> &mut R {
+        &mut self.input
     }
 
     /// Begins the next frame that contains data; skips frames that the zstd format declares skippable.
@@ -120,7 +146,12 @@ impl<R: BufRead> Frames<R> {
     fn begin(&mut self) -> io::Result<bool> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.input) {
-                Ok(()) => return Ok(true),
+                Ok(()) => {
+                    if let Some(dictionary) = self.dictionary {
+                        self.decoder.force_dict(dictionary).map_err(fail_damaged)?;
+                    }
+                    return Ok(true);
+                }
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
                     let length = u64::from(length);
                     if io::copy(&mut self.input.by_ref().take(length), &mut io::sink())? != length {
@@ -152,7 +183,7 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-fn fail_damaged(error: impl ToString) -> io::Error {
+pub(super) fn fail_damaged(error: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 

@@ -7,12 +7,14 @@
 //! | malformed texts are rejected, with position and wording                      | `refused` |
 //! | reading a text and writing it loses nothing and uses the tracer's modes      | `round`   |
 //! | xz and zstd files are read, and damaged ones are detected                    | `packed`  |
+//! | `.tracez` files are read, and damaged ones are detected                      | `tracez`  |
 
 mod known;
 mod packed;
 mod reading;
 mod refused;
 mod round;
+mod tracez;
 
 use std::io::Cursor;
 
