@@ -545,10 +545,10 @@ fn a_texture_fetch_keeps_its_coordinates_until_the_last_result() {
     assert!(matches!(copy.op, Op::Mov(Type::B32)) && copy.dsts[0] != Dst::None, "{copy:?}");
     assert!(!fetch.dest_regs().any(|result| fetch.source_regs().any(|source| source.index == result.index)));
     // Without the rule, the allocation would give a result the register of a coordinate that dies here.
-    let program = allocate(&lower(
+    let allocated = allocate(&lower(
         "mov.f32 %f5, 0f3F800000; tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5}]; st.global.f32 [%rd1], %f1;",
     ));
-    let fetch = program.unwrap().insts[1];
+    let fetch = &allocated.unwrap().insts[1];
     assert!(matches!(fetch.op, Op::Texture(_)) && !fetch.reads.intersects(&fetch.writes), "{fetch:?}");
 }
 
@@ -1028,11 +1028,17 @@ fn errors_of_meaning_name_the_operand() {
             "k.ptx:6:13: no function of this file whose address is taken fits this call through a pointer",
         ),
         ("brx.idx %r1, table;", "k.ptx:6:14: `table` is not a label of `.branchtargets`"),
-        ("suld.p.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "k.ptx:6:1: instruction `suld.p.2d.b32.trap` is not"),
+        (
+            "suld.p.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];",
+            "k.ptx:6:1: instruction `suld.p.2d.b32.trap` is not supported",
+        ),
         ("sust.p.2d.b32.trap [%rd1, {%r2, %r3}], {%r1};", "k.ptx:6:1: `sust.p.2d.b32.trap` is not modeled"),
-        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2}];", "k.ptx:6:28: 1 coordinate, expected 2"),
-        ("suld.b.2d.b32.trap {%r1}, [%rd1];", "k.ptx:6:28: expected `[texture or surface, {coordinates}]`"),
-        ("sust.b.1d.v4.b64.trap [%rd1, {%r2}], {%rd1, %rd1, %rd1, %rd1};", "k.ptx:6:1: a vector of 32 bytes"),
+        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2}];", "k.ptx:6:27: 1 coordinate, expected 2"),
+        ("suld.b.2d.b32.trap {%r1}, [%rd1];", "k.ptx:6:27: expected `[texture or surface, {coordinates}]`"),
+        (
+            "sust.b.1d.v4.b64.trap [%rd1, {%r2}], {%rd1, %rd1, %rd1, %rd1};",
+            "k.ptx:6:1: a vector of 32 bytes, expected at most 16",
+        ),
         ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: `ld.global.v4.f64` is not modeled"),
         (
             "ld.global.v4.f32 {%f1, %f2, _, %f1}, [%rd1];",
