@@ -479,7 +479,7 @@ mod tests {
         let release = &profiles["profile"]["release"];
         assert_eq!(release["package"]["*"]["opt-level"], 0.into());
         assert_eq!(release["package"]["warpsieve-golden"]["opt-level"], 2.into());
-        assert_eq!(profiles["profile"]["dev"]["opt-level"], 3.into());
+        assert_eq!(profiles["profile"]["dev"]["opt-level"], 2.into());
         assert!(profiles["profile"]["dev"].get("package").is_none());
     }
 }

@@ -55,13 +55,10 @@ fn compressed_traces_say_the_same_as_plain_ones() {
     };
     let plain = kernel("volta.traceg");
     assert_eq!([kernel("volta.traceg.xz"), kernel("volta.traceg.zst")], [plain.clone(), plain.clone()]);
+    let mut found = kernel("volta.tracez");
     // Accel-Sim writes `.tracez` files without checksums.
-    let ended = warpsieve(&["trace", "info", "tests/corpus/traces/volta.tracez", "--format", "json"]);
-    assert!(ended.err.contains("compressed without a checksum"), "{ended:?}");
-    let mut found: Value = serde_json::from_str(&ended.out).unwrap();
-    for part in ["file", "warnings"] {
-        found["kernels"][0][part] = plain["kernels"][0][part].clone();
-    }
+    let warnings = found["warnings"].as_array_mut().unwrap();
+    assert!(warnings.remove(0).as_str().unwrap().contains("compressed without a checksum"));
     assert_eq!(found, plain);
 }
 
