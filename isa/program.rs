@@ -254,6 +254,14 @@ impl Program {
         }
     }
 
+    /// Returns the texture or surface that a handle selects, and its index in `textures`. Returns `None` if the
+    /// handle selects none.
+    #[must_use]
+    pub fn texture(&self, handle: u64) -> Option<(usize, &Texture)> {
+        let index = usize::try_from(handle.checked_sub(1)?).ok()?;
+        Some((index, self.textures.get(index)?))
+    }
+
     /// True if a thread at `pc` exits without doing anything else: only no-ops and unguarded branches precede
     /// an unguarded exit.
     #[must_use]

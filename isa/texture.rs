@@ -158,8 +158,7 @@ impl Texture {
     /// outside of the texture and reads as 0.
     fn neighbor(&self, bits: u32, extent: u32, is_above: bool) -> (Option<u32>, f64) {
         let size = f64::from(extent);
-        let x = f64::from(f32::from_bits(bits));
-        let x = if x.is_nan() { 0.0 } else { x };
+        let x = coordinate(bits);
         let scaled = if self.normalized { x * size } else { x } - 0.5;
         let below = scaled.floor();
         let share = ((scaled - below) * f64::from(STEPS)).round() / f64::from(STEPS);
@@ -200,9 +199,7 @@ impl Texture {
     /// Returns the position along an axis of the texel whose cell contains a real coordinate; `None` if the
     /// texel reads as 0.
     fn position(&self, bits: u32, extent: u32) -> Option<u32> {
-        let x = f64::from(f32::from_bits(bits));
-        // A NaN coordinate is treated as 0, as in conversions to integers.
-        let x = if x.is_nan() { 0.0 } else { x };
+        let x = coordinate(bits);
         let size = f64::from(extent);
         let scaled = match (self.normalized, self.outside) {
             (false, _) => x,
@@ -249,6 +246,12 @@ impl Texture {
             _ => value,
         }
     }
+}
+
+/// Returns the value of a real coordinate. A NaN is treated as 0, as in conversions to integers.
+fn coordinate(bits: u32) -> f64 {
+    let x = f64::from(f32::from_bits(bits));
+    if x.is_nan() { 0.0 } else { x }
 }
 
 /// Adds the component `texel` of a texel, an `.f32` number, to the sum of a filtered fetch. `weight` is the

@@ -301,9 +301,7 @@ impl Cta<'_> {
     ) -> Result<(), FaultKind> {
         let registers = &mut self.warps[warp].registers;
         let [handle, x, y, z, ..] = inst.srcs.map(|slot| registers.read(slot, lane));
-        let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
-        let texture = number.and_then(|number| self.launch.program.textures.get(number));
-        let texture = texture.ok_or(FaultKind::Texture(handle))?;
+        let (_, texture) = self.launch.program.texture(handle).ok_or(FaultKind::Texture(handle))?;
         if texture.is_filtered(op) && op.result != Type::F32 {
             return Err(FaultKind::Filter(texture.name.clone()));
         }
@@ -340,9 +338,7 @@ impl Cta<'_> {
     ) -> Result<(), FaultKind> {
         let registers = &mut self.warps[warp].registers;
         let [handle, x, y, z, ..] = inst.srcs.map(|slot| registers.read(slot, lane));
-        let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
-        let surface = number.and_then(|number| self.launch.program.textures.get(number));
-        let surface = surface.ok_or(FaultKind::Texture(handle))?;
+        let (_, surface) = self.launch.program.texture(handle).ok_or(FaultKind::Texture(handle))?;
         let at = [x, y, z].map(|bits| bits as u32);
         let address = surface.element(op, at);
         if address.is_none() && op.bounds != Bounds::Zero {

@@ -9,7 +9,7 @@ use super::modifiers::Modifiers;
 use super::operands::Width;
 use input::format_count;
 use isa::lanes::AtomicFn;
-use isa::program::{Dst, Guard, Inst, MemOp, Op, RelocatedOperand, Src, Target};
+use isa::program::{Dst, Guard, Inst, MemOp, Op, Reg, RelocatedOperand, Src, Target};
 use isa::texture::{Bounds, SurfaceOp, TexOp};
 use isa::types::{CacheOp, Space, Type};
 
@@ -59,9 +59,7 @@ impl<'a> Lowering<'_, 'a> {
             let Src::Reg(reg) = lowered.srcs[i] else { continue };
             if results.iter().any(|result| result.index == reg.index) {
                 let kept = self.temporary(reg.wide)?;
-                let mut copy = Inst::new(Op::Mov(if reg.wide { B64 } else { B32 }));
-                (copy.dsts[0], copy.srcs[0]) = (Dst::Reg(kept), lowered.srcs[i]);
-                self.push_before(copy)?;
+                self.put_before(Dst::Reg(kept), move_of(reg), lowered.srcs[i])?;
                 lowered.srcs[i] = Src::Reg(kept);
             }
         }
@@ -136,30 +134,26 @@ impl<'a> Lowering<'_, 'a> {
         let inside = self.new_pred()?;
         if self.guard.is_some() {
             let guard = self.guard.take();
-            let mut clear = Inst::new(Op::Pred(None));
-            (clear.dsts[0], clear.srcs[0]) = (Dst::Pred(inside), Src::Imm(0));
-            self.push_before(clear)?;
+            self.put_before(Dst::Pred(inside), Op::Pred(None), Src::Imm(0))?;
             self.guard = guard;
         }
         compute.dsts[1] = Dst::Pred(inside);
         self.push(compute)?;
         for dst in access.dsts {
             if let Dst::Reg(reg) = dst {
-                let mut zero = Inst::new(Op::Mov(if reg.wide { B64 } else { B32 }));
-                (zero.dsts[0], zero.srcs[0]) = (dst, Src::Imm(0));
-                self.push(zero)?;
+                self.put(dst, move_of(reg), &[Src::Imm(0)])?;
             }
         }
         self.guard = Some(Guard { pred: inside, negated: false });
         Ok(access)
     }
 
-    /// Appends an instruction that precedes the instruction to which the pending relocations belong.
-    fn push_before(&mut self, inst: Inst) -> Result<(), PtxError> {
+    /// Appends an operation that precedes the instruction to which the pending relocations belong.
+    fn put_before(&mut self, dst: Dst, op: Op, src: Src) -> Result<(), PtxError> {
         let pending = std::mem::take(&mut self.pending);
-        let pushed = self.push(inst);
+        let result = self.put(dst, op, &[src]);
         self.pending = pending;
-        pushed
+        result
     }
 
     /// Sets the sources of a texture fetch or of the address of a surface access: the handle, and the
@@ -206,4 +200,9 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.src(operand, B64, Width::Exact)
     }
+}
+
+/// Returns the move of a value to a register as wide as `reg`.
+fn move_of(reg: Reg) -> Op {
+    Op::Mov(if reg.wide { B64 } else { B32 })
 }

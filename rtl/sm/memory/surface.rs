@@ -2,8 +2,8 @@
 //! Computes the address of a surface access from its coordinates, one per lane, and checks its bounds. A load,
 //! store or atomic of global memory follows. The instruction executes on the integer pipe.
 //!
-//! Assumption: the instruction has the timing of an integer addition. GPUs up to Maxwell compute such addresses
-//! by a few integer instructions; later ones do it in the texture unit.
+//! Assumption: the instruction has the timing of an integer addition. Kepler computes such addresses by several
+//! instructions (`SUCLAMP`, `SUBFM`, `SUEAU`); later GPUs access a surface by one instruction (`SULD`, `SUST`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -37,12 +37,10 @@ impl SmCore {
         let [handle, x, y, z, ..] = &decoded.srcs;
         let handles = read.wide(handle);
         let coordinates = [x, y, z].map(|operand| *read.word(operand.low, &mut None));
-        let surfaces = &loaded.image.program.textures;
         let (mut addresses, mut inside, mut wrong) = ([0; LANES], 0, None);
         for_lanes(issue.mask, |lane| {
             let handle = handles[lane];
-            let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
-            let Some(surface) = number.and_then(|number| surfaces.get(number)) else {
+            let Some((_, surface)) = loaded.image.program.texture(handle) else {
                 wrong.get_or_insert((lane, FaultKind::Texture { handle }));
                 return;
             };

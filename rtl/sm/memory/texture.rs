@@ -104,9 +104,7 @@ impl SmCore {
         let rest = whole & !self.warps.get(warp).served;
         let first = rest.trailing_zeros() as usize % LANES;
         let handle = handles[first];
-        let textures = &loaded.image.program.textures;
-        let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
-        let Some((number, texture)) = number.and_then(|number| Some((number, textures.get(number)?))) else {
+        let Some((number, texture)) = loaded.image.program.texture(handle) else {
             return self.stop(loaded, issue, decoded, first as u8, FaultKind::Texture { handle });
         };
         let is_filtered = texture.is_filtered(op);
@@ -115,30 +113,26 @@ impl SmCore {
             return self.stop(loaded, issue, decoded, first as u8, FaultKind::Filter { name });
         }
         let corner = if is_filtered { self.fetches.corners[usize::from(warp)].value() } else { 0 };
-        let bytes = texture.texel_bytes();
-        let (mut mask, mut outside, mut illegal_lane) = (0, 0, None);
-        let mut address = [0; LANES];
-        for_lanes(rest, |lane| {
-            if handles[lane] != handle {
-                return;
-            }
-            mask |= 1 << lane;
-            match texture.corner(op, coordinates.map(|of| of[lane]), corner).0 {
-                None => outside |= 1 << lane,
-                Some(texel) => {
-                    address[lane] = texel;
-                    let wrong = check_lane(&loaded.image, Space::Global, texel, bytes);
-                    illegal_lane = illegal_lane.take().or(wrong.map(|wrong| (lane, wrong)));
-                }
-            }
-        });
-        if let Some((lane, wrong)) = illegal_lane {
-            return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
-        }
+        let mut mask = 0;
+        for_lanes(rest, |lane| mask |= u32::from(handles[lane] == handle) << lane);
         if corner == texture.corners(op) {
             // All texels of the filtered fetch have arrived.
             self.fetches.corners[usize::from(warp)] = u4::default();
             return self.serve(warp, whole, mask);
+        }
+        let bytes = texture.texel_bytes();
+        let (mut outside, mut illegal_lane) = (0, None);
+        let mut address = [0; LANES];
+        for_lanes(mask, |lane| match texture.corner(op, coordinates.map(|of| of[lane]), corner).0 {
+            None => outside |= 1 << lane,
+            Some(texel) => {
+                address[lane] = texel;
+                let wrong = check_lane(&loaded.image, Space::Global, texel, bytes);
+                illegal_lane = illegal_lane.take().or(wrong.map(|wrong| (lane, wrong)));
+            }
+        });
+        if let Some((lane, wrong)) = illegal_lane {
+            return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
         // Each fetch reserves the destination registers itself. The next fetch of this instruction, for
         // another texel, another texture handle or the other half of the warp, therefore waits until this
