@@ -25,26 +25,30 @@ use super::source::{BUFFER, DecodedText, Frames, fail_damaged};
 
 /// Maximum size of the header in bytes.
 const HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of the dictionary in bytes. Accel-Sim's have about 100 KiB.
+/// Maximum size of the dictionary in bytes. By default, zstd makes dictionaries of at most 110 KiB.
 const DICTIONARY_BYTES: u32 = 16 << 20;
 
 /// Reader of the text of a `.tracez` file.
 struct Tracez<R> {
-    /// The file, at the part of the index that follows.
+    /// The file, at the next unread part of the index.
     index: BufReader<R>,
-    /// The same file, at the chunk that follows or within it.
+    /// The file, at the start of the next chunk or within the current chunk.
     chunks: Frames<Take<BufReader<R>>>,
+    /// Offset of the index in the file.
+    start: u64,
     /// Text between the instructions of two chunks, and the number of its bytes that have been read.
     text: Vec<u8>,
     taken: usize,
-    /// Numbers of CTAs, of warps of the current CTA, and of chunks of the current warp that follow.
-    ctas: u32,
-    warps: u32,
-    pieces: u32,
-    /// Number of the warp that follows in the current CTA; `None` between two CTAs.
+    /// Number of CTAs that have not begun.
+    ctas_left: u32,
+    /// Number of warps of the current CTA that have not begun.
+    warps_left: u32,
+    /// Number of chunks of the current warp that have not begun.
+    chunks_left: u32,
+    /// Number of the next warp of the current CTA; `None` between two CTAs.
     warp: Option<u32>,
-    /// Number of instructions of the current warp that follow the current chunk.
-    rest: u32,
+    /// Number of instructions of the current warp in the chunks that have not begun.
+    instructions_left: u32,
     chunk: Option<Chunk>,
 }
 
@@ -80,11 +84,26 @@ pub(super) fn decode<R: Read + Seek + Send + 'static>(index: R, chunks: R) -> io
     if !dictionary.is_empty() {
         chunks.set_dictionary(Dictionary::decode_dict(&dictionary).map_err(fail_damaged)?)?;
     }
-    index.seek(SeekFrom::End(-8))?;
+    let end = index.seek(SeekFrom::End(-8))?;
     let start = long_number(&mut index)?;
+    if start >= end {
+        return Err(fail_damaged("the file does not end in the offset of its index: it is truncated or damaged"));
+    }
     index.seek(SeekFrom::Start(start))?;
-    let ctas = number(&mut index)?;
-    let tracez = Tracez { index, chunks, text, taken: 0, ctas, warps: 0, pieces: 0, warp: None, rest: 0, chunk: None };
+    let ctas_left = number(&mut index)?;
+    let tracez = Tracez {
+        index,
+        chunks,
+        start,
+        text,
+        taken: 0,
+        ctas_left,
+        warps_left: 0,
+        chunks_left: 0,
+        warp: None,
+        instructions_left: 0,
+        chunk: None,
+    };
     Ok(DecodedText { text: Box::new(BufReader::with_capacity(BUFFER, tracez)), is_checked: false })
 }
 
@@ -100,8 +119,7 @@ fn long_number(input: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Reads as many bytes as the buffer has. The error at the end of the file names the end of the file, unlike that
-/// of `read_exact`.
+/// Reads as many bytes as the buffer has. Unlike `read_exact`, reports the end of the file by this name.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
     input.read_exact(buffer).map_err(|error| match error.kind() {
         kind @ io::ErrorKind::UnexpectedEof => kind.into(),
@@ -114,15 +132,18 @@ impl<R: Read + Seek> Tracez<R> {
     fn advance(&mut self) -> io::Result<bool> {
         self.text.clear();
         self.taken = 0;
-        if self.pieces > 0 {
+        if self.chunks_left > 0 {
             self.begin_chunk()?;
-        } else if self.rest > 0 {
-            return Err(fail_damaged(format!("the chunks of a warp lack {} of its instructions", self.rest)));
-        } else if self.warps > 0 {
+        } else if self.instructions_left > 0 {
+            return Err(fail_damaged(format!(
+                "the chunks of a warp lack {} of its instructions",
+                self.instructions_left
+            )));
+        } else if self.warps_left > 0 {
             self.begin_warp()?;
         } else if self.warp.take().is_some() {
             self.text.extend_from_slice(b"#END_TB\n");
-        } else if self.ctas > 0 {
+        } else if self.ctas_left > 0 {
             self.begin_cta()?;
         } else {
             return Ok(false);
@@ -141,14 +162,18 @@ impl<R: Read + Seek> Tracez<R> {
              cluster cta = {cta_x},{cta_y},{cta_z}\ncluster rank = {rank}\n"
         )
         .into_bytes();
-        (self.warps, self.warp) = (warps, Some(0));
-        self.ctas -= 1;
+        (self.warps_left, self.warp) = (warps, Some(0));
+        self.ctas_left -= 1;
         Ok(())
     }
 
     fn begin_warp(&mut self) -> io::Result<()> {
         let told = [number(&mut self.index)?, number(&mut self.index)?];
         let offset = long_number(&mut self.index)?;
+        if offset >= self.start {
+            let message = format!("the index states offset {offset} for a warp, expected one before the index itself");
+            return Err(fail_damaged(message));
+        }
         let file = self.chunks.input().get_mut();
         file.seek(SeekFrom::Start(offset))?;
         let found = [number(file)?, number(file)?];
@@ -157,24 +182,25 @@ impl<R: Read + Seek> Tracez<R> {
             return Err(fail_damaged(message));
         }
         let warp = self.warp.get_or_insert_default();
-        [self.rest, self.pieces] = told;
-        self.text = format!("warp = {warp}\ninsts = {}\n", self.rest).into_bytes();
+        [self.instructions_left, self.chunks_left] = told;
+        self.text = format!("warp = {warp}\ninsts = {}\n", self.instructions_left).into_bytes();
         *warp += 1;
-        self.warps -= 1;
+        self.warps_left -= 1;
         Ok(())
     }
 
     fn begin_chunk(&mut self) -> io::Result<()> {
         let instructions = number(&mut self.index)?;
-        let Some(rest) = self.rest.checked_sub(instructions) else {
-            let message = format!("a chunk has {instructions} instructions, its warp only {} more", self.rest);
+        let Some(rest) = self.instructions_left.checked_sub(instructions) else {
+            let message =
+                format!("a chunk has {instructions} instructions, its warp only {} more", self.instructions_left);
             return Err(fail_damaged(message));
         };
         let size = number(self.chunks.input().get_mut())?;
         self.chunks.input().set_limit(size.into());
         self.chunk = Some(Chunk { instructions, lines: 0, is_open: false });
-        self.rest = rest;
-        self.pieces -= 1;
+        self.instructions_left = rest;
+        self.chunks_left -= 1;
         Ok(())
     }
 }

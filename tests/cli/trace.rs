@@ -56,7 +56,7 @@ fn compressed_traces_say_the_same_as_plain_ones() {
     let plain = kernel("volta.traceg");
     assert_eq!([kernel("volta.traceg.xz"), kernel("volta.traceg.zst")], [plain.clone(), plain.clone()]);
     let mut found = kernel("volta.tracez");
-    // Accel-Sim writes `.tracez` files without checksums.
+    // The header and the index of a `.tracez` file have no checksum.
     let warnings = found["warnings"].as_array_mut().unwrap();
     assert!(warnings.remove(0).as_str().unwrap().contains("compressed without a checksum"));
     assert_eq!(found, plain);

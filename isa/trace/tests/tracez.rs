@@ -108,7 +108,10 @@ fn an_index_that_contradicts_the_chunks_is_refused() {
     assert!(with(warp, 5).ends_with(told), "{}", with(warp, 5));
     assert!(with(warp + 16, 3).ends_with("a chunk has 4 lines, the index states 3 instructions"));
     assert!(with(warp + 16, 7).ends_with("a chunk has 7 instructions, its warp only 6 more"));
-    assert!(with(whole.len() - 8, 3 << 20).ends_with("unexpected end of file"), "{}", with(whole.len() - 8, 3 << 20));
+    let told = "the index states offset 3145728 for a warp, expected one before the index itself";
+    assert!(with(warp + 8, 3 << 20).ends_with(told), "{}", with(warp + 8, 3 << 20));
+    let told = "the file does not end in the offset of its index: it is truncated or damaged";
+    assert!(with(whole.len() - 8, 3 << 20).ends_with(told), "{}", with(whole.len() - 8, 3 << 20));
     assert!(
         error(b"-kernel name = k\n").ends_with("no zero byte ends the header, as in a file with the ending .tracez")
     );
