@@ -13,6 +13,7 @@
 // | `core_rsp` | one reply per instruction                                                                 |
 // | `mem_req`  | reads, stores, writebacks and atomics                                                     |
 // | `mem_rsp`  | lines and acknowledgments; waits only for loads that still read the old line of the way   |
+// | `flush`    | the tags are cleared, and modified lines are lost; every instruction has its reply        |
 //
 // A message is transferred in a cycle in which its `valid` and `ready` are set. In one cycle, in this order:
 // 1. A complete instruction is answered. The reply from memory is taken: it fills a line, or is a bypass
@@ -24,6 +25,7 @@
 //    refused changes nothing, stays at the head of the access queue, and retries in the next cycle.
 // 5. The coalescer emits its next line request, if the access queue had room before step 4. Then it may take
 //    an instruction.
+// 6. At the end of a kernel, `flush` clears the tags. The next cycle sees an empty cache.
 //
 // Kinds of accesses: 0 load, 1 store, 2 atomic, 3 reduction. Spaces: 0 global, 1 local. Atomics, reductions
 // and uncached loads are global. Requests: 0 read, 1 write, 2 atomic, 3 reduction. Replies from memory and to
@@ -42,7 +44,7 @@
 // Latency: 2 cycles from `core_req` to the tags, and on a hit 1 cycle from there to `core_rsp`.
 // Not covered: constant and texture caches, bypass schemes, tags other than plain tags with LRU and an index
 // of the lowest bits, sectors, several lookups per cycle, a victim cache, a prefetcher, an MSHR policy, MRPB,
-// recalls by the L2, a sharing tracker, instruction lines, and the flush at the end of a kernel.
+// recalls by the L2, a sharing tracker, instruction lines.
 module ws_l1_cache #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -65,6 +67,7 @@ module ws_l1_cache #(
 ) (
     input  logic                       clk_i,
     input  logic                       rst_ni,
+    input  logic                       flush_i,
 
     output logic                       core_req_ready_o,
     input  logic                       core_req_valid_i,
@@ -321,7 +324,7 @@ module ws_l1_cache #(
   ws_l1_tags #(
       .SETS(SETS), .WAYS(WAYS), .TAG_BITS(TAG_BITS), .POLICY(0)
   ) tags (
-      .clk_i, .rst_ni,
+      .clk_i, .rst_ni, .flush_i,
       .fill_valid_i(fills), .fill_set_i(fill_set), .fill_way_i(fill_place[WAY_BITS-1:0]), .fill_kept_o(),
       .op_i(tags_op), .go_i(accepts), .set_index_i(head_set), .tag_i(head_tag),
       .present_o(present), .reserved_o(reserved), .modified_o(), .way_o(way),

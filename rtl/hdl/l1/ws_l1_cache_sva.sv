@@ -9,6 +9,7 @@
 // | `space_cached`   | assumed: no instruction loads constants or texels                        |
 // | `atomic_legal`   | assumed: atomics and reductions access words of 4 or 8 bytes, globally   |
 // | `fill_awaited`   | assumed: a line arrives only if the cache has requested it               |
+// | `flush_idle`     | assumed: at a flush, every instruction has its reply                     |
 // | `request_stable` | a request to memory is offered without a change until it is accepted     |
 // | `reply_stays`    | a reply is offered until one is accepted                                 |
 // | `reply_owed`     | there is a reply only while an instruction has none                      |
@@ -26,6 +27,7 @@ module ws_l1_cache_sva #(
 ) (
     input logic                    clk_i,
     input logic                    rst_ni,
+    input logic                    flush_i,
     input logic                    core_req_ready_o,
     input logic                    core_req_valid_i,
     input logic [1:0]              core_req_kind_i,
@@ -75,6 +77,8 @@ module ws_l1_cache_sva #(
   wire atomic_legal_now = core_req_space_i == 2'd0 && core_req_size_log2_i >= 2'd2;
   `WS_ASSUME(atomic_legal, !core_req_valid_i || core_req_kind_i <= 2'd1 || atomic_legal_now)
   `WS_ASSUME(fill_awaited, !mem_rsp_valid_i || !rsp_fills || fill_hit)
+  wire no_reply_due = count == 32'(core_rsp_valid_o && core_rsp_ready_i);
+  `WS_ASSUME(flush_idle, !flush_i || no_reply_due)
   `WS_ASSERT(request_stable, !had_request || mem_req_valid_o && request == last_request)
   `WS_ASSERT(reply_stays, !had_reply || core_rsp_valid_o)
   `WS_ASSERT(reply_owed, !core_rsp_valid_o || count != '0)

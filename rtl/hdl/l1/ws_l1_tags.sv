@@ -6,10 +6,11 @@
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
 //
-// | port     | contract                                                                                                                     |
-// |----------|------------------------------------------------------------------------------------------------------------------------------|
-// | 1 `fill` | the line of a reserved way arrives; `fill_kept_o` is set if the line stays valid                                             |
-// | 2 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op_i`, if `go_i`; outputs are valid without `go_i` |
+// | port      | contract                                                                                                                     |
+// |-----------|------------------------------------------------------------------------------------------------------------------------------|
+// | 1 `fill`  | the line of a reserved way arrives; `fill_kept_o` is set if the line stays valid                                             |
+// | 2 `acc`   | one of {load, store to local memory, other store or recall}, selected by `op_i`, if `go_i`; outputs are valid without `go_i` |
+// | 3 `flush` | every way becomes invalid, as after a reset; lines that are modified or in flight are lost                                   |
 //
 // `go_i` means that MSHR, queue and network accept the access; a refused access changes nothing.
 // - load (1): uses the line at `way_o`, if it is in the cache (`present_o`) or in flight (`reserved_o`).
@@ -36,6 +37,8 @@ module ws_l1_tags #(
 ) (
     input  logic                clk_i,
     input  logic                rst_ni,
+
+    input  logic                flush_i,
 
     input  logic                fill_valid_i,
     input  logic [S_BITS-1:0]   fill_set_i,
@@ -175,10 +178,15 @@ module ws_l1_tags #(
     end
   end
 
+  // Step 3, port `flush`.
+  logic [WAYS*CELL-1:0] empty;
+  for (genvar w = 0; w < WAYS; w++) begin : g_empty
+    assign empty[w*CELL+:CELL] = CELL'(LRU ? w : 3) << RANK;
+  end
   for (genvar s = 0; s < SETS; s++) begin : g_set
     always_ff @(posedge clk_i or negedge rst_ni)
-      if (!rst_ni)
-        for (int w = 0; w < WAYS; w++) entries_q[s][w*CELL+:CELL] <= CELL'(LRU ? w : 3) << RANK;
+      if (!rst_ni) entries_q[s] <= empty;
+      else if (flush_i) entries_q[s] <= empty;
       else if (set_index_i == S_BITS'(s)) entries_q[s] <= row_next;
       else if (fill_valid_i && fill_set_i == S_BITS'(s)) entries_q[s] <= filled;
   end

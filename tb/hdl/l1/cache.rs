@@ -11,6 +11,7 @@
 //! | a bypassing load waits for a write to its line                            | few lines     |
 //! | loads wait for several lines that have arrived in succession              | `pauses`      |
 //! | stalls of the core, of the network and of memory, and none of them        | `modes`       |
+//! | flushes of an empty cache and of one with valid and modified lines        | `flushes`     |
 
 use arbitrary_int::u2;
 use rtl::cells::line::LINE_BYTES;
@@ -47,6 +48,7 @@ block! {
         Mistake::new("accepts && (is_load ? present : modifies)", "accepts && is_load && present"),
         Mistake::new("sends_queued && miss_kind == WRITE_BACK", "sends_queued && miss_kind == WRITE"),
         Mistake::new("% LINE_BITS'(PARTITIONS)", "% LINE_BITS'(PARTITIONS + 1)"),
+        Mistake::new(".clk_i, .rst_ni, .flush_i,", ".clk_i, .rst_ni, .flush_i(1'b0),"),
     ]
 }
 
@@ -56,6 +58,7 @@ assertions! {
         Violation::by_input("space_cached", "core_req_space", "2'd2"),
         Violation::by_input("atomic_legal", "core_req_kind", "2'd2"),
         Violation::by_input("fill_awaited", "mem_rsp_line", "'1"),
+        Violation::by_input("flush_idle", "flush", "1'b1"),
         Violation::by_module("request_stable", "mem_req_valid_o = has_miss || bypass_wins", "mem_req_valid_o = (has_miss || bypass_wins) && core_rsp_ready_i"),
         Violation::by_module("reply_stays", ".reply_ready_i(core_rsp_ready_i)", ".reply_ready_i(1'b1)"),
         Violation::by_module("reply_owed", "assign core_req_ready_o = takes_ready && alloc_ready;", "assign core_req_ready_o = 0;"),
@@ -87,7 +90,7 @@ struct Unit {
     /// True while memory answers no request. Its replies then come in succession, so that loads wait for
     /// several lines that have arrived.
     pauses: bool,
-    modes: TrafficModes<7>,
+    modes: TrafficModes<8>,
     random: Random,
 }
 
@@ -220,7 +223,7 @@ impl Bench for Unit {
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let mut wake = Wake::new(&[1]);
         let at = &mut Edge::new(at.tick, at.cycle, &mut wake);
-        let [sends, takes, accepts, answers, loads, locals, close] = self.modes.next(&mut self.random);
+        let [sends, takes, accepts, answers, loads, locals, close, flushes] = self.modes.next(&mut self.random);
         if self.random.percent(sends) && self.core_req.tx().is_ready(at) {
             let access = self.instruction([loads, locals, close]);
             self.core_req.tx().push(at, access);
@@ -248,6 +251,8 @@ impl Bench for Unit {
             supply: None,
         };
         self.dut.eval(io, at);
+        let flushes = self.dut.is_idle() && self.random.percent(flushes);
+        ports.input("flush", 1, flushes);
         links::input(ports, "core_req", &self.core_req, at.tick);
         let (is_ready, reply) = (self.core_rsp.has_room_at(at.tick), self.core_rsp.beat_sent_at(at.tick));
         ports.input("core_rsp_ready", 1, is_ready);
@@ -255,6 +260,9 @@ impl Bench for Unit {
         accesses::expect_reply(ports, "core_rsp", PC_BITS, reply);
         links::output(ports, "mem_req", &self.mem_req, at.tick);
         links::input(ports, "mem_rsp", &self.mem_rsp, at.tick);
+        if flushes {
+            self.dut.flush();
+        }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

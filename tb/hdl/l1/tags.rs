@@ -10,6 +10,7 @@
 //! | a fill is visible to an access of the same cycle         | fills of its set |
 //! | sets in which every way is reserved                      | rare fills       |
 //! | the golden policy selects the same victim                | `access`         |
+//! | flushes in the cycle of a fill and of an access          | `flush`          |
 
 use golden::replacement as twin;
 use golden::replacement::Scheme;
@@ -43,6 +44,7 @@ block! {
         Mistake::new("claims && victim_holds_o ? 2'd3 - top", "claims ? 2'd3 - top"),
         Mistake::new("goable[w] ? rise : '0", "rise"),
         Mistake::new("if (overtakes) row_next[w*CELL] = 1;", ""),
+        Mistake::new("else if (flush_i) entries_q[s] <= empty;", "else if (flush_i && !fill_valid_i) entries_q[s] <= empty;"),
         Mistake::equivalent("5'(POLICY == 2 && claims)", "5'(claims)", "the policy of the small size is bimodal"),
     ]
 }
@@ -58,7 +60,7 @@ struct Unit {
     uses: Vec<Vec<u64>>,
     reserved: Vec<Reservation>,
     tags: Vec<u64>,
-    moods: TrafficModes<2>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -202,6 +204,18 @@ impl Unit {
         }
     }
 
+    /// Clears the tags in a few of the cycles in which the random event occurs.
+    fn flush(&mut self, ports: &mut Ports, often: u64) {
+        let flushes = self.random.percent(often) && self.random.percent(2);
+        ports.input("flush", 1, flushes);
+        if flushes {
+            self.dut.clear();
+            self.reserved.clear();
+            let lines: Vec<_> = self.uses.iter_mut().flat_map(std::mem::take).collect();
+            lines.into_iter().for_each(|line| self.golden.on_invalidate(line));
+        }
+    }
+
     fn is_reserved(&self, line: u64) -> bool {
         self.reserved.iter().any(|(_, _, other)| *other == line)
     }
@@ -218,9 +232,10 @@ impl Bench for Unit {
     }
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
-        let [fills, accesses] = self.moods.next(&mut self.random);
+        let [fills, accesses, flushes] = self.moods.next(&mut self.random);
         let filled = self.fill(at, ports, fills);
         self.access(at, ports, filled, accesses);
+        self.flush(ports, flushes);
     }
 
     fn describe(&self, to: &mut dyn Describe) {
