@@ -23,6 +23,8 @@ l1/ws_l1_tags.sv
 l2/ws_l2_atomic_buffer.sv
 l2/ws_l2_bank.sv
 l2/ws_l2_frc.sv
+noc/ws_noc_link.sv
+noc/ws_noc_xbar.sv
 sm/ws_sm_scoreboard.sv
 sm/ws_sm_simt_stack.sv
 sm/ws_sm_warp_scheduler.sv
@@ -32,3 +34,4 @@ throttle/ws_throttle_coordinator.sv
 throttle/ws_throttle_monitor.sv
 tracker/ws_tracker_sharer_table.sv
 tracker/ws_tracker_transfers.sv
+ws_top.sv

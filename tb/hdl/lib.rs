@@ -96,6 +96,7 @@ mod l2;
 mod links;
 mod lockstep;
 mod machine;
+mod noc;
 mod paths;
 mod ports;
 mod program;
@@ -106,6 +107,7 @@ mod sm;
 mod synthesis;
 mod throttle;
 mod tool_cache;
+mod top;
 mod tracker;
 mod traffic_modes;
 mod vectors;
@@ -199,7 +201,8 @@ pub trait Bench {
     }
 
     /// Returns the names of the register arrays whose elements the module stores as one word each. The fields
-    /// of an element are bit ranges of this word, as in an SRAM row.
+    /// of an element are bit ranges of this word, as in an SRAM row. A name `INSTANCE.NAME` means only the
+    /// arrays within an instance.
     fn packed(&self) -> &'static [&'static str] {
         &[]
     }
@@ -210,12 +213,12 @@ pub trait Bench {
         &[]
     }
 
-    /// Returns the memory of the module whose contents the host can change, if there is one.
-    fn memory(&self) -> Option<Memory> {
-        None
+    /// Returns the memories of the module whose contents the host can change.
+    fn memories(&self) -> &'static [Memory] {
+        &[]
     }
 
-    /// Returns the words that the host writes to the memory before the next cycle. Called before
+    /// Returns the words that the host writes to memories before the next cycle. Called before
     /// [`Bench::cycle`] in each clock cycle.
     fn pokes(&mut self) -> Vec<Poke> {
         Vec::new()
@@ -249,9 +252,11 @@ pub struct Memory {
     pub width: u32,
 }
 
-/// Word that the host writes to the memory of a module.
+/// Word that the host writes to a memory of a module.
 #[derive(Clone, Debug)]
 pub struct Poke {
+    /// Number of the memory, in the order of [`Bench::memories`].
+    pub memory: usize,
     /// Number of the word.
     pub address: u64,
     /// New value of the word, least significant byte first.

@@ -21,13 +21,13 @@
 //! only for a visible beat, and `valid` only while its receiver has room; in other cycles, these pins are
 //! not compared. The module can therefore drive `ready` independently of `valid`, and `valid` of `ready`.
 
-use rtl::kernel::{BlockId, Chan, Field, Fields, Payload};
+use rtl::kernel::{BlockId, Chan, Field, Fields, FieldsExt as _, Payload};
 
 use super::ports::{Ports, append_bits};
 
 /// Block at either end of a link of a testbench. A testbench evaluates its block at every edge, so nobody
 /// needs to be woken.
-const ANY: BlockId = BlockId { domain: 0, slot: 0 };
+pub(super) const ANY: BlockId = BlockId { domain: 0, slot: 0 };
 
 /// Creates a link between a block and its testbench. Beats and freed slots are visible at the next edge.
 pub(super) fn link<T: Payload>(name: &str, depth: u32, shape: T::Shape) -> Chan<T> {
@@ -53,6 +53,31 @@ pub(super) fn output<T: Payload>(ports: &mut Ports, name: &str, link: &Chan<T>, 
     ports.output_if(&pin(ports, name, "valid"), 1, is_ready.then_some(sent.is_some()));
     for (field, width, bytes) in fields_of(link, sent) {
         ports.wide_output(&pin(ports, name, field), width, sent.map(|_| &bytes[..]));
+    }
+}
+
+/// Returns a value as the word that a module stores for it: all fields in order, the first one highest. The
+/// result is the width of the word in bits, and the word, least significant byte first.
+pub(super) fn word<T: Payload>(shape: &T::Shape, value: &T) -> (u32, Vec<u8>) {
+    let mut bits = Bits::default();
+    value.fields(shape, &mut bits);
+    let mut bytes = vec![0; bits.0.len().div_ceil(8)];
+    for (at, bit) in bits.0.iter().rev().enumerate() {
+        bytes[at / 8] |= u8::from(*bit) << (at % 8);
+    }
+    (bits.0.len() as u32, bytes)
+}
+
+/// Bits of a value: all its fields in order, each with its most significant bit first.
+#[derive(Default)]
+struct Bits(Vec<bool>);
+
+impl Fields for Bits {
+    fn field(&mut self, field: Field) {
+        self.0.extend((0..field.width).rev().map(|bit| field.value >> bit & 1 != 0));
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        bytes.iter().rev().for_each(|byte| self.bits(name, *byte));
     }
 }
 

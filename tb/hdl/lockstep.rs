@@ -183,7 +183,7 @@ impl Lockstep {
             inputs: &ports.inputs,
             registers: &registers,
             outputs: &ports.outputs,
-            memory: bench.memory(),
+            memories: bench.memories(),
             driven,
         };
         let texts = Texts { modules: &texts, checker: &checker, instantiated: &instantiated };
@@ -212,6 +212,12 @@ impl Lockstep {
     /// Starts the original module, to be compared batch by batch.
     pub(super) fn start(&self) -> Result<Session, Report> {
         Ok(Session { program: self.program.start(0)?, waiting: None })
+    }
+
+    /// Returns the position of an input in a row, as the number of its first word.
+    pub(super) fn input_word(&self, input: &str) -> Option<usize> {
+        let place = self.inputs.iter().position(|signal| signal.name == input)?;
+        Some(self.inputs[..place].iter().map(|signal| words(signal.width)).sum())
     }
 
     /// Returns the number of register bits of the module.
@@ -356,8 +362,8 @@ pub(super) struct Batch {
     pub driven: Vec<u32>,
     pub expected: Vec<u32>,
     pub looked_at: Vec<u32>,
-    /// Words that the host writes to the memory of the module, each with the number of the cycle in this
-    /// batch before which it writes.
+    /// Words that the host writes to memories of the module, each with the number of the cycle in this batch
+    /// before which it writes.
     pub pokes: Vec<(usize, Vec<Poke>)>,
 }
 

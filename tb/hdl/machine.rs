@@ -19,7 +19,7 @@ use warpsieve::run::{Progress, RunOptions, Tap, run_tapped};
 use super::lockstep::{Agreement, BATCH, Batch, Difference, Lockstep, Session};
 use super::ports::Ports;
 use super::registers::Values;
-use super::{Bench, Block, Memory, Poke};
+use super::{Bench, Block, Memory, Poke, WordOf};
 
 /// Returns the configuration of the machine preset `fermi`.
 pub(crate) fn fermi() -> MachineConfig {
@@ -60,13 +60,21 @@ pub trait Watch {
     /// Returns what the block has done since the start of the run, as names and numbers.
     fn counts(&self, machine: &Machine) -> Vec<(&'static str, u64)>;
 
-    /// Returns the words that the host writes to the memory of the module before the first edge.
+    /// Returns an input of the module, and the value that it has in the last cycle instead of the one that was
+    /// recorded, because the host has changed the block since. Called before the registers of the next cycle
+    /// are listed.
+    fn late_input(&mut self, machine: &Machine) -> Option<(&'static str, u32)> {
+        let _ = machine;
+        None
+    }
+
+    /// Returns the words that the host writes to memories of the module before the first edge.
     fn contents(&self, machine: &Machine) -> Vec<Poke> {
         let _ = machine;
         Vec::new()
     }
 
-    /// Returns the words of the module's memory that the host has changed by writing `bytes` bytes from
+    /// Returns the words of the module's memories that the host has changed by writing `bytes` bytes from
     /// `address` on.
     fn written(&self, machine: &Machine, address: u64, bytes: usize) -> Vec<Poke> {
         let _ = (machine, address, bytes);
@@ -78,9 +86,24 @@ pub trait Watch {
         &[]
     }
 
-    /// Returns the same as [`Bench::memory`].
-    fn memory(&self) -> Option<Memory> {
-        None
+    /// Returns the same as [`Bench::memories`].
+    fn memories(&self) -> &'static [Memory] {
+        &[]
+    }
+
+    /// Returns the same as [`Bench::packed`].
+    fn packed(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the same as [`Bench::register_files`].
+    fn register_files(&self) -> &'static [(&'static str, WordOf)] {
+        &[]
+    }
+
+    /// Returns the same as [`Bench::other_form`].
+    fn other_form(&self) -> &'static [&'static str] {
+        &[]
     }
 }
 
@@ -179,8 +202,17 @@ impl Bench for Snapshot<'_> {
     fn instance_loops(&self) -> &'static [&'static str] {
         self.watch.instance_loops()
     }
-    fn memory(&self) -> Option<Memory> {
-        self.watch.memory()
+    fn memories(&self) -> &'static [Memory] {
+        self.watch.memories()
+    }
+    fn packed(&self) -> &'static [&'static str] {
+        self.watch.packed()
+    }
+    fn register_files(&self) -> &'static [(&'static str, WordOf)] {
+        self.watch.register_files()
+    }
+    fn other_form(&self) -> &'static [&'static str] {
+        self.watch.other_form()
     }
 }
 
@@ -218,9 +250,14 @@ impl LockstepTap<'_> {
         u64::from(machine.clocks().period(usize::from(self.watch.clock())))
     }
 
-    /// Lists the registers of the block for the next cycle.
+    /// Lists the registers of the block for the next cycle. Before that, completes the last cycle.
     fn describe(&mut self, machine: &Machine) {
-        self.watch.describe(machine, &mut Values { row: &mut self.ports.expected, other_form: &[] });
+        self.amend(machine);
+        if self.cycle - self.first >= BATCH {
+            self.exchange();
+        }
+        let other_form = self.watch.other_form();
+        self.watch.describe(machine, &mut Values { row: &mut self.ports.expected, other_form });
         self.ports.looked_at.resize(self.ports.expected.len(), u32::MAX);
         self.watch.remember(machine);
     }
@@ -229,12 +266,21 @@ impl LockstepTap<'_> {
     fn record(&mut self, machine: &Machine, tick: u64) {
         self.watch.pins(machine, (tick, self.cycle), &mut self.ports);
         self.cycle += 1;
-        if self.cycle - self.first == BATCH || self.cycle == self.limit {
-            self.run.counts = self.watch.counts(machine);
-            self.exchange();
-        }
+        self.run.counts = self.watch.counts(machine);
         if self.is_over() || self.asked.load(Ordering::Relaxed) != 0 {
             self.end.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes an input of the last cycle, if the host has changed the block since.
+    fn amend(&mut self, machine: &Machine) {
+        let Some((input, value)) = self.watch.late_input(machine) else { return };
+        let Some(word) = self.lockstep.as_ref().and_then(|lockstep| lockstep.input_word(input)) else { return };
+        let cycles = (self.cycle - self.first) as usize;
+        // Before the first cycle, the block is as after a reset.
+        if cycles > 0 {
+            let row = self.ports.driven.len() / cycles;
+            self.ports.driven[(cycles - 1) * row + word] = value;
         }
     }
 

@@ -1,6 +1,7 @@
 // Simulation program: reads rows of inputs, and writes one row of outputs for each. The input consists of
 // blocks up to its end. Each block is a number of rows, followed by that many rows. If the highest bit of the
-// number is set, the rows are words for the module's memory instead, each with its 64-bit address first.
+// number is set, the rows are words for memories of the module instead, each with the number of the memory and a
+// 64-bit address first.
 #include "Vtop.h"
 #include <cstdio>
 #include <cstdlib>
@@ -35,11 +36,12 @@ int main(int argc, char** argv) {
     while (fread(&rows, sizeof rows, 1, stdin) == 1) {
         if (rows >> 31) {
             constexpr size_t word = sizeof(top.poke_data);
-            from.resize(8 + word);
+            from.resize(12 + word);
             for (rows &= 0x7fffffff; rows > 0; rows--) {
                 if (fread(from.data(), from.size(), 1, stdin) != 1) return 1;
-                memcpy(&top.poke_address, &from[0], 8);
-                memcpy(&top.poke_data, &from[8], word);
+                memcpy(&top.poke_memory, &from[0], 4);
+                memcpy(&top.poke_address, &from[4], 8);
+                memcpy(&top.poke_data, &from[12], word);
                 top.poke_clk = 1;
                 top.eval();
                 top.poke_clk = 0;

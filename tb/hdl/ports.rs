@@ -18,7 +18,7 @@ pub struct Ports {
     pub(super) driven: Vec<u32>,
     /// Expected values in row order: first the registers, then the outputs.
     pub(super) expected: Vec<u32>,
-    /// Mask of the bits to compare. Each word of the mask is all ones or all zeros.
+    /// Mask of the bits to compare.
     pub(super) looked_at: Vec<u32>,
     /// Number of outputs to compare in this cycle.
     pub(super) looked: u64,
@@ -65,6 +65,17 @@ impl Ports {
         push(&mut self.expected, width, bytes.unwrap_or_default());
         self.looked_at.resize(self.expected.len(), if bytes.is_some() { u32::MAX } else { 0 });
         self.looked += u64::from(bytes.is_some());
+    }
+
+    /// Sets the value expected at an output of any width, and a mask of the bits to compare in this cycle. Both
+    /// have the least significant byte first.
+    pub fn masked_output(&mut self, name: &str, width: u32, bytes: &[u8], mask: &[u8]) {
+        if !self.is_known {
+            self.outputs.push(Signal { name: name.to_owned(), width });
+        }
+        push(&mut self.expected, width, bytes);
+        push(&mut self.looked_at, width, mask);
+        self.looked += u64::from(mask.iter().any(|byte| *byte != 0));
     }
 
     /// Sets the values expected at an output of 32-bit words, the lowest word first. A word that is `None` is

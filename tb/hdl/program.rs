@@ -57,8 +57,8 @@ pub(super) struct Shape<'a> {
     pub inputs: &'a [Signal],
     pub registers: &'a [Register],
     pub outputs: &'a [Signal],
-    /// Memory of the module that the host can write, if there is one.
-    pub memory: Option<Memory>,
+    /// Memories of the module that the host can write.
+    pub memories: &'static [Memory],
     /// For each module, an input that gets another value than that in a row, if there is one.
     pub driven: &'a [OtherInput],
 }
@@ -81,7 +81,7 @@ pub(super) struct Program {
     file: PathBuf,
     words_in: usize,
     words_out: usize,
-    /// Width of a word of the module's memory; 0 if the host cannot write it.
+    /// Width of the widest word of a memory that the host can write; 0 if there is none.
     memory_width: u32,
     /// Temporary folder that holds the program; `None` if the program is in the cache.
     _folder: Option<Scratch>,
@@ -112,7 +112,7 @@ impl Program {
         let inputs = shape.inputs.iter().map(|signal| words(signal.width)).sum();
         let registers = shape.registers.iter().map(|register| words(register.signal.width)).sum::<usize>();
         let outputs = shape.outputs.iter().map(|signal| words(signal.width)).sum::<usize>();
-        let memory_width = shape.memory.map_or(0, |memory| memory.width);
+        let memory_width = widest(shape.memories).unwrap_or(0);
         Ok(Self { file, words_in: inputs, words_out: registers + outputs, memory_width, _folder: folder })
     }
 
@@ -203,10 +203,11 @@ impl Running {
         self.write(count as u32, rows)
     }
 
-    /// Writes words to the memory of the module, before the rows that are sent later.
+    /// Writes words to memories of the module, before the rows that are sent later.
     pub fn poke(&mut self, pokes: &[Poke]) -> Result<(), Report> {
         let mut words = Vec::new();
-        for Poke { address, bytes } in pokes {
+        for Poke { memory, address, bytes } in pokes {
+            push(&mut words, u32::BITS, &memory.to_le_bytes());
             push(&mut words, u64::BITS, &address.to_le_bytes());
             push(&mut words, self.memory_width, bytes);
         }
@@ -249,19 +250,25 @@ impl Drop for Running {
     }
 }
 
+/// Returns the width of the widest word of the given memories.
+fn widest(memories: &[Memory]) -> Option<u32> {
+    memories.iter().map(|memory| memory.width).max()
+}
+
 /// Returns the source text of the top module, which splits wide words into ports and reads registers by name.
 fn top(shape: &Shape<'_>) -> String {
-    let Shape { modules, parameters, inputs, registers, outputs, memory, driven } = shape;
+    let Shape { modules, parameters, inputs, registers, outputs, memories, driven } = shape;
     let widths = inputs.iter().map(|signal| signal.width);
     let row_in = widths.map(words).sum::<usize>() * 32;
     let widths =
         registers.iter().map(|register| register.signal.width).chain(outputs.iter().map(|signal| signal.width));
     let row_out = widths.map(words).sum::<usize>() * 32;
     let outs: String = (0..modules.len()).map(|k| format!(", output logic [{}:0] out{k}", row_out - 1)).collect();
-    let poke = memory.map_or(u32::BITS, |memory| memory.width);
+    let poke = widest(memories).unwrap_or(u32::BITS);
     let mut text = format!(
         "module top(input logic clk, rst_n, input logic [{}:0] in{outs},\n  \
-         input logic poke_clk, input logic [63:0] poke_address, input logic [{}:0] poke_data);\n",
+         input logic poke_clk, input logic [31:0] poke_memory, input logic [63:0] poke_address,\n  \
+         input logic [{}:0] poke_data);\n",
         row_in - 1,
         poke - 1
     );
@@ -291,8 +298,13 @@ fn top(shape: &Shape<'_>) -> String {
             at += bits;
         }
         let _ = writeln!(text, "  {module} #({}) dut{k}({});", parameters.join(", "), pins.join(", "));
-        if let Some(Memory { array, .. }) = memory {
-            let _ = writeln!(text, "  always @(posedge poke_clk) dut{k}.{array}[poke_address] <= poke_data;");
+        for (number, Memory { array, width }) in memories.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "  always @(posedge poke_clk)\n    if (poke_memory == {number}) \
+                 dut{k}.{array}[poke_address] <= poke_data[{}:0];",
+                width - 1
+            );
         }
     }
     text + "endmodule\n"

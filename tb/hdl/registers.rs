@@ -40,7 +40,7 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
     let mut names = Names { module, loops: bench.instance_loops(), files: bench.register_files(), ..Names::default() };
     bench.describe(&mut names);
     names.found.retain(|field| !bench.other_form().contains(&field.name));
-    names.found.iter_mut().for_each(|field| field.is_packed &= bench.packed().contains(&field.numbered));
+    names.found.iter_mut().for_each(|field| field.is_packed &= bench.packed().iter().any(|name| field.is_in(name)));
     pack(&mut names.found);
     let mut repeats = BTreeMap::new();
     for field in &names.found {
@@ -133,6 +133,15 @@ struct Found {
     /// Word that contains the field, and the bit range of the field in this word. `None` if the field is
     /// neither in a memory entry nor in a packed scope.
     bits: Option<(String, String)>,
+}
+
+impl Found {
+    /// True if the field is in a numbered scope of the given name, `NAME` or `INSTANCE.NAME`.
+    fn is_in(&self, name: &str) -> bool {
+        let (instance, name) = name.rsplit_once('.').unwrap_or(("", name));
+        let rest = self.instance.strip_prefix(instance);
+        self.numbered == name && rest.is_some_and(|rest| instance.is_empty() || rest.starts_with('.'))
+    }
 }
 
 #[derive(Default)]

@@ -157,11 +157,11 @@ fn no_module_has_a_warning_of_verilator() {
 }
 
 /// Modules in which Icarus 11 evaluates blocks that trigger each other without end.
-const ENDLESS_IN_ICARUS: [&str; 1] = ["l2/bank"];
+const ENDLESS_IN_ICARUS: [&str; 2] = ["l2/bank", "top"];
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size, and whose translation to a program
 /// takes minutes at the size of `fermi`.
-const LARGE: [&str; 5] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank"];
+const LARGE: [&str; 6] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank", "top"];
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
@@ -367,6 +367,20 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0", "TAG_BITS=0", "LINE_BYTES=0"]),
+    ("noc/link", &["WIDTH=0", "DEPTH=1", "LATENCY=0", "CREDIT=0"]),
+    (
+        "noc/xbar",
+        &[
+            "INPUTS=65",
+            "OUTPUTS=65",
+            "FLIT_BYTES=31",
+            "BUFFER_FLITS=4",
+            "LINE_BITS=0",
+            "LINE_BYTES=48",
+            "SM_BITS=0",
+            "PARTITION_BITS=0",
+        ],
+    ),
     ("sm/scoreboard", &["WARPS=0"]),
     ("sm/simt_stack", &["WARPS=0", "LANES=1"]),
     ("sm/warp_scheduler", &["WARPS=65"]),
@@ -377,6 +391,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["CORES=0", "MOST=128", "MPKI=0", "ABOVE=8", "TRIGGER=3", "COORDINATOR=0 TRIGGER=2", "MEMO=65"],
     ),
     ("throttle/monitor", &["MOST=128", "PERIOD=99999", "MPKI=0", "SAMPLE=8"]),
+    ("top", &["INJECT=-1", "TO_L2=0", "FROM_L2=0", "DELIVER=-1", "FROM_DRAM=0"]),
     ("tracker/sharer_table", &["SETS=3", "WAYS=1", "SMS=1", "LINE_BITS=7"]),
     ("tracker/transfers", &["ROWS=0", "SMS=1", "LINE_BITS=0", "TICKET_BITS=0"]),
 ];

@@ -35,14 +35,14 @@ impl Block {
 
         let mut bench = (self.build)(size, Random::new(seed));
         let (mut rows, mut contents) = (String::new(), String::new());
-        let memory = bench.memory();
+        let memories = bench.memories();
         let mut is_clocked = false;
         for cycle in 0..cycles {
             let batch = Batch::draw(&mut *bench, cycle, 1);
-            for Poke { address, bytes } in batch.pokes.iter().flat_map(|(_, pokes)| pokes) {
+            for Poke { memory, address, bytes } in batch.pokes.iter().flat_map(|(_, pokes)| pokes) {
                 // A plain bench has no host: it can only initialize the memory.
                 assert_eq!(cycle, 0, "{}: the host writes after the first cycle", self.path());
-                let Some(Memory { array, width }) = memory else { unreachable!("a host needs a memory to write") };
+                let Memory { array, width } = memories[*memory];
                 let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
                 let _ = writeln!(contents, "    dut.{array}[{address}] = {width}'h{digits};");
             }

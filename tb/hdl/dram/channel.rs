@@ -82,7 +82,7 @@ assertions! {
 const KIND_BITS: u32 = CommandKind::WIDTH;
 
 /// Returns the parameters of the module for a channel whose memory holds the first `mem_bursts` bursts.
-fn parameters(config: &DramConfig, mem_bursts: u64) -> Vec<(&'static str, String)> {
+pub(crate) fn parameters(config: &DramConfig, mem_bursts: u64) -> Vec<(&'static str, String)> {
     let t = &config.timing;
     let numbers = [
         ("ENTRIES", config.queue_entries),
@@ -133,7 +133,7 @@ fn hit_cap(config: &DramConfig) -> Option<u32> {
 }
 
 /// Returns the first feature of a channel that the module does not have.
-fn missing(config: &DramConfig) -> Option<&'static str> {
+pub(crate) fn missing(config: &DramConfig) -> Option<&'static str> {
     let features = [
         (hit_cap(config).is_none(), "dram.policy is not `fr-fcfs`"),
         (config.command_bus != CommandBus::Single, "dram.command_bus is not `single`"),
@@ -170,7 +170,7 @@ impl OfMachine {
     /// Returns the contents of a burst, as a word of the module's memory.
     fn poke(&self, machine: &Machine, address: u64) -> Poke {
         let bytes = self.dut(machine).store().peek(address).expect("the host has mapped the burst");
-        Poke { address, bytes: bytes.to_vec() }
+        Poke { memory: 0, address, bytes: bytes.to_vec() }
     }
 }
 
@@ -215,7 +215,7 @@ impl Watch for OfMachine {
 
     fn contents(&self, machine: &Machine) -> Vec<Poke> {
         let bursts = self.dut(machine).store().bursts();
-        bursts.map(|(address, bytes)| Poke { address, bytes: bytes.to_vec() }).collect()
+        bursts.map(|(address, bytes)| Poke { memory: 0, address, bytes: bytes.to_vec() }).collect()
     }
 
     fn written(&self, machine: &Machine, address: u64, bytes: usize) -> Vec<Poke> {
@@ -230,13 +230,13 @@ impl Watch for OfMachine {
         &LOOPS
     }
 
-    fn memory(&self) -> Option<Memory> {
-        Some(MEMORY)
+    fn memories(&self) -> &'static [Memory] {
+        &MEMORIES
     }
 }
 
 /// What a DRAM channel shows at the pins of its module, and in its registers.
-struct Watched {
+pub(crate) struct Watched {
     /// Command of the previous cycle.
     command: Option<Command>,
     /// Data in the reply buffer at the start of the previous cycle. The module gets the data of an RD from
@@ -245,7 +245,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(config: &DramConfig) -> Self {
+    pub(crate) fn new(config: &DramConfig) -> Self {
         Self { command: None, data: vec![[0; BURST_BYTES]; config.reply_entries as usize] }
     }
 
@@ -265,6 +265,11 @@ impl Watched {
         if !req.shape().acknowledges {
             ports.input("req_acknowledged", 1, false);
         }
+        self.commands(dut, config, cycle, ports);
+    }
+
+    /// Records the pins of the command bus in `cycle`, after the channel was evaluated.
+    pub(crate) fn commands(&mut self, dut: &DramChannel, config: &DramConfig, cycle: u64, ports: &mut Ports) {
         let sent = self.command;
         let [bank, row, column] = [config.banks(), config.rows, config.columns].map(u32::ilog2);
         ports.output("command_kind", KIND_BITS, sent.map_or(CommandKind::Nop, |sent| sent.kind).code());
@@ -276,11 +281,11 @@ impl Watched {
     }
 
     /// Remembers the data in the reply buffer. Called after the description of a cycle, and before its edge.
-    fn remember(&mut self, dut: &DramChannel) {
+    pub(crate) fn remember(&mut self, dut: &DramChannel) {
         dut.describe(&mut ReplyData(&mut self.data));
     }
 
-    fn describe(&self, dut: &DramChannel, to: &mut dyn Describe) {
+    pub(crate) fn describe(&self, dut: &DramChannel, to: &mut dyn Describe) {
         let mut to = SplitDescription { to, depth: None };
         dut.describe(&mut EarlierData { to: &mut to, data: &self.data });
     }
@@ -345,7 +350,7 @@ struct Unit {
 const DEPTH: u32 = 2;
 
 /// Returns the configuration of a channel.
-fn config(size: Size, random: &mut Random) -> DramConfig {
+pub(crate) fn config(size: Size, random: &mut Random) -> DramConfig {
     let fermi = fermi().dram;
     match size {
         Size::Fermi | Size::Synthesised => fermi,
@@ -400,7 +405,7 @@ impl Unit {
             // A channel with shorter bursts uses only the first bytes of a word.
             let used = traffic.config.burst_bytes() as usize;
             dut.store_mut().poke(address, 0, &bytes[..used]).expect("the burst is mapped");
-            initial.push(Poke { address, bytes: bytes[..used].to_vec() });
+            initial.push(Poke { memory: 0, address, bytes: bytes[..used].to_vec() });
         }
         let (req, rsp) = (link("req", DEPTH, shape), link("rsp", DEPTH, shape));
         Self { watched: Watched::new(&traffic.config), traffic, dut, req, rsp, initial }
@@ -437,8 +442,8 @@ impl Bench for Unit {
         &LOOPS
     }
 
-    fn memory(&self) -> Option<Memory> {
-        Some(MEMORY)
+    fn memories(&self) -> &'static [Memory] {
+        &MEMORIES
     }
 
     fn pokes(&mut self) -> Vec<Poke> {
@@ -447,9 +452,11 @@ impl Bench for Unit {
 }
 
 /// Scopes of the description whose entries are instances in a generate loop.
-const LOOPS: [&str; 1] = ["bank"];
+pub(crate) const LOOPS: [&str; 1] = ["bank"];
 /// Memory of the module.
-const MEMORY: Memory = Memory { array: "memory.words_q", width: 8 * BURST_BYTES as u32 };
+const MEMORIES: [Memory; 1] = [Memory { array: "memory.words_q", width: WORD_BITS }];
+/// Width of a word of the memory.
+pub(crate) const WORD_BITS: u32 = 8 * BURST_BYTES as u32;
 
 /// Name of the reply buffer's memory in the description of a channel.
 const BURSTS: &str = "bursts";

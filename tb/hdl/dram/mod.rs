@@ -1,3 +1,3 @@
 //! Lockstep testbenches of the components of a DRAM channel.
 
-automod::dir!("dram");
+automod::dir!(pub(crate) "dram");

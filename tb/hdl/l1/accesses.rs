@@ -1,6 +1,7 @@
 //! Random warp memory instructions and the replies to them, for the testbenches of the coalescer and of the
 //! blocks around it.
 
+use arbitrary_int::u2;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
@@ -11,7 +12,7 @@ use rtl::replacement::priority::HintShape;
 use crate::{Ports, Random};
 
 /// Returns the field widths of the messages between core and LSU in a machine without optional fields.
-pub(super) fn shape(addr_bits: u32, pc_bits: u32) -> AccessShape {
+pub(crate) fn shape(addr_bits: u32, pc_bits: u32) -> AccessShape {
     AccessShape { addr_bits, pc_bits, halves: 1, counts_warps: false, wide: false, hints: HintShape::NONE }
 }
 
@@ -52,9 +53,41 @@ pub(super) fn draw(
     }
 }
 
+/// Bounds of the random instructions of a core.
+pub(crate) struct Instructions {
+    /// Logarithm of the line size in bytes.
+    pub line_log2: u32,
+    /// Number of lines of each memory that instructions access.
+    pub lines: u64,
+    /// First line of local memory. Lines of global memory begin at 0.
+    pub local: u64,
+    pub pc_bits: u32,
+}
+
+impl Instructions {
+    /// Returns a random instruction. The percentages are those of loads, of accesses to local memory, and of
+    /// instructions whose lanes access one line.
+    pub(crate) fn draw(&self, random: &mut Random, [loads, locals, close]: [u64; 3]) -> WarpAccess {
+        let &Self { line_log2, lines, local, pc_bits } = self;
+        let kind = match random.below(4) {
+            _ if random.percent(loads) => AccessKind::Load,
+            0 => AccessKind::Atomic,
+            1 => AccessKind::Reduce,
+            _ => AccessKind::Store,
+        };
+        let is_local = !kind.is_atomic() && random.percent(locals);
+        let (space, first) = if is_local { (MemorySpace::Local, local) } else { (MemorySpace::Global, 0) };
+        let (base, spread) = (random.below(lines), if random.percent(close) { 1 } else { 1 + random.below(4) });
+        let line = |random: &mut Random| first + (base + random.below(spread)) % lines;
+        let access = draw(random, (kind, space), (line_log2, 1 << line_log2), line);
+        let (pc, beat) = (random.below(1 << pc_bits) as u32, u2::new(random.below(4) as u8));
+        WarpAccess { pc, beat, uncached: access.uncached && !is_local, ..access }
+    }
+}
+
 /// Records the reply that is expected at the output port `name`; `None` if there is none in this cycle. Words
 /// of the data that have no meaning are not compared.
-pub(super) fn expect_reply(ports: &mut Ports, name: &str, pc_bits: u32, reply: Option<&WarpReply>) {
+pub(crate) fn expect_reply(ports: &mut Ports, name: &str, pc_bits: u32, reply: Option<&WarpReply>) {
     let mut expect = |field: &str, width: u32, value: Option<u64>| {
         ports.output_if(&format!("{name}_{field}"), width, value);
     };

@@ -13,18 +13,17 @@
 //! | stalls of the core, of the network and of memory, and none of them        | `modes`       |
 //! | flushes of an empty cache and of one with valid and modified lines        | `flushes`     |
 
-use arbitrary_int::u2;
 use rtl::cells::line::LINE_BYTES;
 use rtl::index::linear::Linear;
 use rtl::kernel::{ArrayView, Block, Chan, Describe, Edge, Field, Fields, Logic, Wake};
-use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess, WarpReply};
+use rtl::l1::access::{WarpAccess, WarpReply};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request};
 use rtl::replacement::lru::Lru;
 
-use super::accesses;
+use super::accesses::{self, Instructions};
 use crate::links::{self, link};
 use crate::machine::fermi;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
@@ -168,23 +167,10 @@ impl Unit {
 
     /// Returns a random instruction. The percentages are those of loads, of accesses to local memory, and of
     /// instructions whose lanes access one line.
-    fn instruction(&mut self, [loads, locals, close]: [u64; 3]) -> WarpAccess {
-        let random = &mut self.random;
-        let kind = match random.below(4) {
-            _ if random.percent(loads) => AccessKind::Load,
-            0 => AccessKind::Atomic,
-            1 => AccessKind::Reduce,
-            _ => AccessKind::Store,
-        };
-        let is_local = !kind.is_atomic() && random.percent(locals);
-        let (space, first) = if is_local { (MemorySpace::Local, LOCAL) } else { (MemorySpace::Global, 0) };
-        let (base, spread) = (random.below(self.lines), if random.percent(close) { 1 } else { 1 + random.below(4) });
-        let lines = self.lines;
-        let shape = (self.l1.line_bytes.ilog2(), self.l1.line_bytes.into());
-        let line = |random: &mut Random| first + (base + random.below(spread)) % lines;
-        let access = accesses::draw(random, (kind, space), shape, line);
-        let (pc, beat) = (random.below(1 << PC_BITS) as u32, u2::new(random.below(4) as u8));
-        WarpAccess { pc, beat, uncached: access.uncached && !is_local, ..access }
+    fn instruction(&mut self, percentages: [u64; 3]) -> WarpAccess {
+        let line_log2 = self.l1.line_bytes.ilog2();
+        let bounds = Instructions { line_log2, lines: self.lines, local: LOCAL, pc_bits: PC_BITS };
+        bounds.draw(&mut self.random, percentages)
     }
 
     /// Returns the reply of memory to a request, with random bytes.
@@ -266,7 +252,7 @@ impl Bench for Unit {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        self.dut.describe(&mut L1dOnly { to, depth: 0 });
+        self.dut.describe(&mut L1dOnly { to, depth: 0, without_lines: false });
     }
 
     fn packed(&self) -> &'static [&'static str] {
@@ -282,10 +268,12 @@ const ABSENT: [&str; 3] = ["const_cache", "texture_cache", "drain_turn"];
 const DATA: &str = "data";
 
 /// Visitor that passes the description of an LSU on, without the parts that the module does not have.
-struct L1dOnly<'a> {
-    to: &'a mut dyn Describe,
+pub(crate) struct L1dOnly<'a> {
+    pub to: &'a mut dyn Describe,
     /// Number of open scopes from an absent part inward; 0 outside of absent parts.
-    depth: u32,
+    pub depth: u32,
+    /// True if the data memory is left out.
+    pub without_lines: bool,
 }
 
 impl Fields for L1dOnly<'_> {
@@ -323,7 +311,7 @@ impl Describe for L1dOnly<'_> {
     }
     fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
-        if self.depth > 0 {
+        if self.depth > 0 || name == DATA && self.without_lines {
             return;
         }
         if name == DATA {

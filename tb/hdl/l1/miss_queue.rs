@@ -11,12 +11,13 @@
 
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::line::LINE_BYTES;
-use rtl::kernel::{Describe, Edge, Field, Fields, FieldsExt, Payload};
+use rtl::kernel::{Describe, Edge};
 use rtl::l1::coalescer::LineShape;
 use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
 use rtl::noc::packet::TICKET_BITS;
 use rtl::replacement::priority::{EvictionPriority, HintShape};
 
+use crate::links::word;
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes, Violation};
 
 block! {
@@ -110,26 +111,7 @@ impl Unit {
     /// Converts a miss-queue entry to the bits that the SystemVerilog module stores for it. Returns the
     /// number of bits, and the bits as bytes, least significant byte first.
     fn word(&self, entry: &MissEntry) -> (u32, Vec<u8>) {
-        let mut bits = Bits::default();
-        entry.fields(&self.shape, &mut bits);
-        let mut bytes = vec![0; bits.0.len().div_ceil(8)];
-        for (at, bit) in bits.0.iter().rev().enumerate() {
-            bytes[at / 8] |= u8::from(*bit) << (at % 8);
-        }
-        (bits.0.len() as u32, bytes)
-    }
-}
-
-/// Bits of an entry: all its fields in order, each with its most significant bit first.
-#[derive(Default)]
-struct Bits(Vec<bool>);
-
-impl Fields for Bits {
-    fn field(&mut self, field: Field) {
-        self.0.extend((0..field.width).rev().map(|bit| field.value >> bit & 1 != 0));
-    }
-    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
-        bytes.iter().rev().for_each(|byte| self.bits(name, *byte));
+        word(&self.shape, entry)
     }
 }
 

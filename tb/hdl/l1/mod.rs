@@ -1,5 +1,5 @@
 //! Lockstep testbenches of the components of the load-store unit (LSU) and its caches.
 
-automod::dir!("l1");
+automod::dir!(pub(crate) "l1");
 
 mod bypass;

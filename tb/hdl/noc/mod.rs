@@ -1,0 +1,3 @@
+//! Lockstep testbenches of the network between SMs and memory partitions.
+
+automod::dir!(pub(crate) "noc");
