@@ -751,8 +751,9 @@ impl Watch for OfMachine {
         vec![
             ("L1 loads", l1.accesses),
             ("L1 misses", l1.misses),
-            ("L2 accesses", l2.accesses),
-            ("L2 misses", l2.misses + l2.write_misses + l2.atomic_misses),
+            ("L2 reads", l2.accesses),
+            ("L2 read misses", l2.misses),
+            ("L2 write misses", l2.write_misses),
             ("DRAM reads", dram.reads),
             ("DRAM writes", dram.writes),
             ("flushes", self.flushes),

@@ -31,7 +31,7 @@ block! {
         Mistake::new("returns = coming_q[CREDIT-2]", "returns = coming_q[CREDIT-3]"),
         Mistake::new("(CREDIT - 1)'({coming_q, pops})", "(CREDIT - 1)'({coming_q, pushes})"),
         Mistake::new("{A_BITS'(0), head_q}", "{A_BITS'(0), tail_q}"),
-        Mistake::new("(8 * BYTES)'(from_word_i)", "(8 * BYTES)'(from_word_i[WIDTH-2:0])"),
+        Mistake::new("(8 * BYTES)'(from_word_i)", "(8 * BYTES)'(from_word_i[WIDTH-4:0])"),
     ]
 }
 
