@@ -44,7 +44,8 @@ module ws_noc_link #(
   end
 `endif
 
-  localparam int BYTES = (WIDTH + 7) / 8;
+  localparam int BITS = WIDTH < 1 ? 1 : WIDTH;
+  localparam int BYTES = (BITS + 7) / 8;
   localparam int A_BITS = $clog2(DEPTH);
   localparam int C_BITS = $clog2(DEPTH + 1);
 
@@ -94,7 +95,7 @@ module ws_noc_link #(
   end
 
   logic [8*BYTES-1:0] head_word, unused_word;
-  assign to_word_o = head_word[WIDTH-1:0];
+  assign to_word_o = head_word[BITS-1:0];
   ws_cells_ram #(
       .WORDS(DEPTH), .BYTES(BYTES)
   ) data (

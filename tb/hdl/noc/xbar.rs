@@ -35,7 +35,6 @@ block! {
         Mistake::new("bytes = bytes + 10'd4;", "bytes = bytes + 10'(packet[MASK+4*w]) * 10'd4;"),
         Mistake::new("if (!is_whole) bytes = bytes + 10'd8;", ""),
         Mistake::new("&& packet[FUNCTION+:4] == SWAP", ""),
-        Mistake::new("if (packet[WIDTH-2+:2] == READ) bytes = '0;", ""),
         Mistake::new("10'(7 + FLIT_BYTES)", "10'(8 + FLIT_BYTES)"),
         Mistake::new("<= N + 32'(gone_q)", "<= N"),
         Mistake::new("wires_q == 0 && fits", "fits"),
@@ -50,6 +49,7 @@ block! {
         Mistake::new("left_q[o] <= flits - 3'd2", "left_q[o] <= flits - 3'd1"),
         Mistake::new("requests_q[o] & ~grant | new_requests", "requests_q[o] | new_requests"),
         Mistake::new("32'(number) == INPUTS - 1 ? '0 :", ""),
+        Mistake::equivalent("if (packet[WIDTH-2+:2] == READ) bytes = '0;", "", "the byte mask of a read is 0"),
     ]
 }
 
