@@ -15,7 +15,7 @@ use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::partition::none::NoPartition;
 use rtl::l2::prefetch::PrefetchLimits;
 use rtl::l2::prefetch::none::NoPrefetcher;
-use rtl::l2::{BankPlace, Coherence, FrcConfig, L2Config, TransientConfig, VictimBind};
+use rtl::l2::{BankPlace, Coherence, FrcConfig, HostCopies, L2Config, TransientConfig, VictimBind};
 use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::replacement::lru::Lru;
@@ -257,6 +257,7 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
         partition: NoPartition {}.into(),
         prefetch: NoPrefetcher {}.into(),
         prefetch_limits: PrefetchLimits { queue: 1, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
+        host_copies: HostCopies::Update,
         flow: flow.into(),
     }
 }

@@ -177,7 +177,10 @@ impl Store {
     }
 
     /// Reads a burst into `data`, for an RD command.
-    pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// Returns an error if the burst is not mapped.
+    pub fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
         match &self.recorded {
             None => *data = *self.get(burst)?,
             Some(recorded) => recorded.read(burst, data),
@@ -197,7 +200,11 @@ impl Store {
     }
 
     /// Writes the bytes of a burst that `byte_mask` selects, for a WR command.
-    pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// Returns an error if the burst is not mapped. During the replay of a trace, also returns an error if the
+    /// bytes do not have the values that the replay derives from their address.
+    pub fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
         if let Some(recorded) = &mut self.recorded {
             let foreign = || StoreError::Foreign { path: self.path.clone(), burst };
             return recorded.write(burst, byte_mask, data).then_some(()).ok_or_else(foreign);

@@ -64,6 +64,7 @@ use crate::kernel::{AnyEdge, Block, Describe, Edge, HasPorts, In, Many, Out, Por
 use crate::noc::packet::{Reply, Request};
 pub use atomic_buffer::{AtomicBuffer, BufferShape};
 use core::Core;
+pub use host::DirtyVictim;
 pub use lines::{BankAccess, LinePlace};
 use overlapped::Overlapped;
 pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};

@@ -45,6 +45,17 @@ impl From<TransientConfig> for FlowConfig {
     }
 }
 
+/// Effect of a copy from the host on the L2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostCopies {
+    /// A copy goes to memory. Lines that the L2 holds are updated.
+    Update,
+    /// A copy also brings its lines into the L2, clean, as in Accel-Sim (`-gpgpu_perf_sim_memcpy 1`). No time
+    /// passes, and no counter changes.
+    Allocate,
+}
+
 /// Parameters of one L2 bank.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +104,9 @@ pub struct L2Config {
     pub prefetch: L2Prefetch,
     /// Limits on the resources that prefetches use.
     pub prefetch_limits: PrefetchLimits,
+    /// Effect of a copy from the host on the L2: of the initial contents of buffers, of `cudaMemcpy`, and of
+    /// `MemcpyHtoD` in a trace.
+    pub host_copies: HostCopies,
     /// Miss flow: handling of the victim while the new line is in flight.
     pub flow: FlowConfig,
 }

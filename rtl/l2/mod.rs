@@ -35,12 +35,12 @@ mod stats;
 pub mod watch;
 
 pub use bank::{
-    AtomicBuffer, BankAccess, BufferShape, Coherence, Eviction, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape,
-    FrcState, L2Bank, L2Io, L2Ports, LinePlace, OverlappedConfig, TransientConfig, VictimBind, WriteMiss,
+    AtomicBuffer, BankAccess, BufferShape, Coherence, DirtyVictim, Eviction, FetchUnit, Frc, FrcConfig, FrcEntry,
+    FrcShape, FrcState, L2Bank, L2Io, L2Ports, LinePlace, OverlappedConfig, TransientConfig, VictimBind, WriteMiss,
 };
 pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
-pub use config::{BankPlace, FlowConfig, L2Config};
+pub use config::{BankPlace, FlowConfig, HostCopies, L2Config};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use partition::L2Partition;

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::node::Node;
-use super::{Machine, MachineConfig};
+use super::{L2, Machine, MachineConfig};
+use crate::cells::line::LineData;
 use crate::dram::channel::DramChannel;
+use crate::dram::message::BURST_BYTES;
 use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
 use crate::dram::watch::ChannelEvent;
@@ -18,7 +20,7 @@ use crate::kernel::{BlockWithPorts, Clocks, Counted};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
 use crate::l2::watch::LineEvent;
-use crate::l2::{Invalidate, InvalidateAck, L2Bank};
+use crate::l2::{HostCopies, Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Packet, Reply, Request};
 use crate::noc::xbar::OutputStats;
 use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
@@ -308,6 +310,58 @@ impl Machine {
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
                 poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs the effect on the L2 of a copy from the host to a memory range, whose contents stay as they are:
+    /// if copies allocate, brings the lines of the range into the L2, in ascending order. Of a range larger than
+    /// twice the L2, only the end is brought in, which leaves the same lines under LRU. `tick` is the tick of
+    /// the last simulated clock edge. Returns the number of lines.
+    ///
+    /// # Errors
+    /// Returns an error if the range is not mapped.
+    pub fn copy_to_l2(&mut self, tick: u64, address: u64, bytes: u64) -> Result<u64, HostError> {
+        if self.config.l2.host_copies == HostCopies::Update {
+            return Ok(0);
+        }
+        let (l2, line_bytes) = (&self.config.l2, u64::from(self.config.l2.line_bytes));
+        let capacity = u64::from(l2.sets) * u64::from(l2.ways) * u64::from(self.config.num_partitions);
+        let end = address.saturating_add(bytes).div_ceil(line_bytes);
+        let first = (address / line_bytes).max(end.saturating_sub(2 * capacity));
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let cycle = tick / u64::from(self.clocks().period(usize::from(L2)));
+        for line in first..end {
+            self.place_in_l2(cycle, line).map_err(|reason| memory_error(address, bytes, &reason))?;
+        }
+        Ok(end - first)
+    }
+
+    /// Places a line of memory in its L2 bank, and writes the line that it evicts to DRAM.
+    fn place_in_l2(&mut self, cycle: u64, line: u64) -> Result<(), StoreError> {
+        let channels = self.config.channels(self.config.l2.line_bytes);
+        let burst_bytes = self.config.dram.burst_bytes() as usize;
+        let bursts = u64::from(self.config.l2.line_bytes) / burst_bytes as u64;
+        let (channel, local) = channels.place(line);
+        let mut memory = LineData::default();
+        let mut burst = [0; BURST_BYTES];
+        for (number, bytes) in (local * bursts..(local + 1) * bursts).zip(memory.0.chunks_mut(burst_bytes)) {
+            self.drams()[channel].store().read(number, &mut burst)?;
+            bytes.copy_from_slice(&burst[..burst_bytes]);
+        }
+        let sm = (line % u64::from(self.config.num_sms)) as u8;
+        let partition = channels.partitions.partition(line) as usize;
+        let Some(victim) = self.banks_mut()[partition].place(cycle, line, sm, &memory) else { return Ok(()) };
+        let (channel, local) = channels.place(victim.line);
+        let store = self.drams_mut()[channel].store_mut();
+        for (number, bytes) in (0..bursts as usize).zip(victim.bytes.0.chunks(burst_bytes)) {
+            let newer = (victim.newer >> (number * burst_bytes)) as u64 & u64::MAX >> (BURST_BYTES - burst_bytes);
+            burst[..burst_bytes].copy_from_slice(bytes);
+            if newer != 0 {
+                store.write(local * bursts + number as u64, newer, &burst)?;
             }
         }
         Ok(())

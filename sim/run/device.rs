@@ -304,7 +304,7 @@ impl<'o> Device<'o> {
     /// Returns an error if the bytes are not all in the same allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         self.expect_allocated(address, bytes.len())?;
-        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
+        self.drive.copy_from_host(address, bytes).map_err(|e| e.to_string())?;
         self.shadow().map_or(Ok(()), |shadow| shadow.wrote(address, bytes))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rtl::kernel::Simulator;
-use rtl::machine::{CORE, Machine};
+use rtl::machine::{CORE, HostError, Machine};
 use rtl::sm::{KernelImage, StallCycles, StallReason, WaitingWarp};
 use serde::{Deserialize, Serialize};
 
@@ -432,6 +432,20 @@ impl<'o> Drive<'o> {
         }
         self.launched += 1;
         Ok(())
+    }
+
+    /// Performs a copy from host to device between launches.
+    pub(super) fn copy_from_host(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
+        self.machine.write_memory(address, bytes)?;
+        self.machine.copy_to_l2(self.sim.tick(), address, bytes.len() as u64)?;
+        Ok(())
+    }
+
+    /// Performs the effect on the L2 of a copy that precedes the next launch of a trace. Returns the number of
+    /// lines that enter the L2. Has no effect if the run was resumed from a checkpoint that was written during
+    /// that launch.
+    pub(super) fn replay_copy(&mut self, address: u64, bytes: u64) -> Result<u64, HostError> {
+        if self.goes_on { Ok(0) } else { self.machine.copy_to_l2(self.sim.tick(), address, bytes) }
     }
 
     /// Loads a kernel into the machine.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use isa::program::Program;
-use rtl::machine::{Machine, MachineConfig};
+use rtl::machine::{HostError, Machine, MachineConfig};
 
 use super::checkpoint::{self, Checkpoints};
 use super::drive::{Drive, Launch, StopReason};
@@ -30,7 +30,11 @@ pub(super) fn run<'o>(
     let mut admitted = profile_launches(prepared, config)?.into_iter();
     let from = saved.as_ref().map(|saved| saved.run.place);
     let mut drive = match saved {
-        None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
+        None => {
+            let mut drive = Drive::new(create_machine(prepared, config)?, shadow, options)?;
+            copy_contents(prepared, &mut drive).map_err(|e| RunError::input(path, &e))?;
+            drive
+        }
         Some(saved) => {
             // For each launch, there is a list of the lines that may be cached. The lists of finished
             // launches are skipped. The list of the resumed launch is skipped as well, because the machine
@@ -88,7 +92,7 @@ fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
     notes
 }
 
-/// Creates a machine whose memory is initialized for the first launch.
+/// Creates a machine in whose memory buffers and variables are mapped, and instructions are stored.
 fn create_machine(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
@@ -96,16 +100,17 @@ fn create_machine(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<M
     for range in prepared.map.ranges().iter().chain(&prepared.local).chain(code.map(|code| &code.range)) {
         machine.map(range.start, range.bytes).map_err(|e| RunError::input(path, &e))?;
     }
-    for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {
-        machine.write_memory(address, array.bytes()).map_err(|e| RunError::input(path, &e))?;
-    }
-    for region in &prepared.regions {
-        machine.write_memory(region.address, &region.bytes).map_err(|e| RunError::input(path, &e))?;
-    }
     if let Some(code) = code {
         machine.write_memory(code.range.start, &code.bytes()).map_err(|e| RunError::input(path, &e))?;
     }
     Ok(machine)
+}
+
+/// Copies the initial contents of all buffers and variables to device memory.
+fn copy_contents(prepared: &PreparedLaunch, drive: &mut Drive<'_>) -> Result<(), HostError> {
+    let buffers = prepared.initial.iter().zip(&prepared.addresses).map(|(array, &address)| (address, array.bytes()));
+    let regions = prepared.regions.iter().map(|region| (region.address, &region.bytes[..]));
+    buffers.chain(regions).try_for_each(|(address, bytes)| drive.copy_from_host(address, bytes))
 }
 
 fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<PathBuf>, RunError> {
@@ -153,7 +158,7 @@ impl Device for Launches<'_, '_> {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
+        self.drive.copy_from_host(address, bytes).map_err(|e| e.to_string())?;
         self.drive.observers.wrote(&self.drive.machine, address, bytes.len());
         match &mut self.drive.observers.shadow {
             Some(shadow) => shadow.wrote(address, bytes),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use golden::memory::FlatMemory;
+use input::noun;
 use isa::MAX_ADDRESS_BITS;
 use isa::recorded::Header;
 use rtl::machine::{Machine, MachineConfig};
@@ -25,16 +26,32 @@ use crate::trace::{is_kernel, list_of};
 /// processor would otherwise be idle.
 const READ_AHEAD: usize = 16 << 20;
 
-/// Memory limit in bytes for CTAs that are read ahead, before the machine requests them. CTAs are read ahead
-/// only if a processor would otherwise be idle.
+/// Trace of a program: its kernels in order, and the copies from the host between them.
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
-    kernels: Vec<PathBuf>,
+    kernels: Vec<TracedKernel>,
+    /// Copies from the host after the last kernel read so far.
+    copies: Vec<HostCopy>,
     /// Highest address in the parts of the trace read so far: the copies from the host, and the first CTA of
     /// each kernel.
     highest: u64,
     warnings: Vec<Warning>,
+}
+
+/// Kernel of a trace.
+#[derive(Debug)]
+struct TracedKernel {
+    path: PathBuf,
+    /// Copies from the host between the previous kernel and this one.
+    copies: Vec<HostCopy>,
+}
+
+/// Range of device memory that the host has written (`MemcpyHtoD`).
+#[derive(Clone, Copy, Debug)]
+struct HostCopy {
+    address: u64,
+    bytes: u64,
 }
 
 impl Trace {
@@ -57,17 +74,23 @@ impl Trace {
     }
 
     fn empty(path: &Path) -> Self {
-        Self { path: path.to_owned(), kernels: Vec::new(), highest: 0, warnings: Vec::new() }
+        Self {
+            path: path.to_owned(),
+            kernels: Vec::new(),
+            copies: Vec::new(),
+            highest: 0,
+            warnings: Vec::new(),
+        }
     }
 
-    /// Reads the header and the first CTA of a kernel.
+    /// Adds a kernel, after reading its header and its first CTA.
     fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
         let limits = Limits { address_bits: MAX_ADDRESS_BITS, ..Limits::default() };
         let mut kernel = KernelTrace::open_with(&path, limits)?;
         kernel.next_cta()?;
         self.highest = self.highest.max(kernel.highest_address());
         self.warnings.extend_from_slice(kernel.warnings());
-        self.kernels.push(path);
+        self.kernels.push(TracedKernel { path, copies: std::mem::take(&mut self.copies) });
         Ok(())
     }
 
@@ -80,6 +103,7 @@ impl Trace {
                     let last = address.saturating_add(bytes.saturating_sub(1));
                     list.check_address(last, MAX_ADDRESS_BITS)?;
                     recording.highest = recording.highest.max(last);
+                    recording.copies.push(HostCopy { address, bytes });
                 }
                 Command::Kernel { path } if path.is_file() => recording.add(path)?,
                 Command::Kernel { path } => {
@@ -96,7 +120,7 @@ impl Trace {
 
     /// Paths of the input files: the list of kernels, and the trace of each kernel.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
+        std::iter::once(&self.path).chain(self.kernels.iter().map(|kernel| &kernel.path)).map(PathBuf::as_path)
     }
 
     /// Number of address bits that a machine needs for all addresses in the parts of the trace read so far.
@@ -111,7 +135,7 @@ impl Trace {
     /// Returns the errors of [`replay`], and fails if not even one CTA of a kernel fits on an SM.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         self.runs_on(config)?;
-        for path in &self.kernels {
+        for TracedKernel { path, .. } in &self.kernels {
             let OpenKernel { header, source } = open(path, config, 0)?;
             let image = KernelImage::from_trace(&header, &path.display().to_string(), source);
             let image = image.map_err(|error| RunError::input(path, &error))?;
@@ -164,16 +188,21 @@ pub fn replay(
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
     let mut code = TracedCode::default();
     let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.finished_launches() as usize));
-    for path in done {
+    for TracedKernel { path, .. } in done {
         code.start_of(&KernelTrace::open(path)?.header().name, config.addr_bits);
     }
-    let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
+    let mut kernels = left.iter().map(|traced| (traced, open(&traced.path, config, most_ahead)));
     let mut opened = kernels.next();
     // The warnings about the start of each kernel's trace were found when the trace was opened, and need
     // not be reported again.
     let mut warnings = recording.warnings.clone();
-    let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
-        let kernel = kernel?;
+    let mut brought = 0;
+    let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(traced, kernel)| {
+        let (kernel, path) = (kernel?, &traced.path);
+        for &HostCopy { address, bytes } in &traced.copies {
+            let lines = drive.replay_copy(address, bytes);
+            brought += lines.map_err(|reason| RunError::input(&recording.path, &reason))?;
+        }
         let start = code.start_of(&kernel.header.name, config.addr_bits);
         let source = Arc::clone(&kernel.source);
         launch(&mut drive, path, kernel, start, progress)?;
@@ -185,6 +214,10 @@ pub fn replay(
         Ok(())
     });
     let mut report = drive.finish(ran, |_, _| Ok((false, Vec::new())))?;
+    if brought > 0 {
+        let lines = noun(brought, "line", "lines");
+        report.notes.push(format!("copies from the host (MemcpyHtoD) brought {brought} {lines} into the L2"));
+    }
     report.notes.extend(warnings[recording.warnings.len()..].iter().map(|warning| format!("warning: {warning}")));
     Ok(report)
 }

@@ -75,8 +75,8 @@ use rtl::l2::partition::none::NoPartition;
 use rtl::l2::prefetch::PrefetchLimits;
 use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{
-    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
-    RecallShape, TransientConfig,
+    BankPlace, Coherence, FrcConfig, HostCopies, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig,
+    RecallIo, RecallShape, TransientConfig,
 };
 use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
@@ -163,6 +163,7 @@ fn small_config() -> L2Config {
         partition: NoPartition {}.into(),
         prefetch: NoPrefetcher {}.into(),
         prefetch_limits: PrefetchLimits { queue: 16, mshr_share: 3, miss_queue_share: 3, page_bytes: 1 << 16 },
+        host_copies: HostCopies::Update,
         flow: OverlappedConfig::default().into(),
     }
 }

@@ -496,6 +496,7 @@ impl Draw {
         self.range("l2.reply_queue", 1, 16);
         self.range("l2.data_ports", 1, 2);
         self.one_of("l2.atomic_buffer", &[true, false]);
+        self.one_of("l2.host_copies", &["update", "allocate"]);
         self.flow();
     }
 

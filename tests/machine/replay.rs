@@ -326,6 +326,97 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
     assert_eq!(count_alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
 }
 
+/// Folder with two kernels of a warp each and the copies from the host before them.
+fn two_kernels(list: &str, first: &str, second: &str) -> TraceFolder {
+    let folder = TraceFolder::ampere(first);
+    let other = TraceFolder::ampere(second);
+    let path = folder.folder.path().join("kernel-2.traceg");
+    fs::copy(other.folder.path().join("kernel-1.traceg"), path).unwrap();
+    fs::write(&folder.list, list).unwrap();
+    folder
+}
+
+/// Returns the instructions of a warp that accesses the given lines with one opcode.
+fn accesses(opcode: &str, mask: u32, lines: impl Iterator<Item = u64>) -> String {
+    let lines =
+        lines.enumerate().map(|(at, line)| format!("{:04x} {mask:08x} {opcode} 4 1 {:#x} 4 0\n", 16 * at, line * 128));
+    lines.collect::<String>() + "fff0 ffffffff 0 EXIT 0 0 0"
+}
+
+#[test]
+fn a_copy_from_the_host_brings_its_lines_into_the_l2_if_copies_allocate() {
+    let first = 0x1000_0000 / 128;
+    // The list copies 32 lines before the kernel, which loads 40.
+    let folder = TraceFolder::ampere(accesses("1 R4 LDG.E 1 R6", u32::MAX, first..first + 40));
+    let run = |copies: &str| {
+        let report = folder.passes(&Setup::default().sets(&[&format!("l2.host_copies={copies}")]));
+        let l2 = report.counters.totals().l2;
+        ((l2.hits, l2.misses), report.notes)
+    };
+    assert_eq!(run("update"), ((0, 40), vec![]));
+    let note = "copies from the host (MemcpyHtoD) brought 32 lines into the L2";
+    assert_eq!(run("allocate"), ((32, 8), vec![note.to_owned()]));
+}
+
+/// The first kernel leaves modified lines, some of them in part, in an L2 of 48 lines. The copy evicts them, so that
+/// the second kernel must find them in memory. It finds the end of the copy in the L2.
+#[test]
+fn a_copy_from_the_host_writes_what_it_evicts_to_memory() {
+    let (stored, copied, lines) = (0x1000_0000 / 128, 0x2000_0000 / 128, 200);
+    let list = format!("kernel-1.traceg\nMemcpyHtoD,{:#x},{}\nkernel-2.traceg\n", copied * 128, lines * 128);
+    let end = copied + lines - 16..copied + lines;
+    let loads = accesses("1 R4 LDG.E 1 R6", u32::MAX, end.clone().chain(stored..stored + 16));
+    let small = ["l2.sets=4", "l2.ways=2", "l2.host_copies=allocate"];
+    let of_fermi = |more: &[&str]| Setup::default().sets(&[&small[..], more].concat());
+    let design = |name: &str| of_fermi(&[]).designs(&[name]);
+    let lru = [of_fermi(&[]), design("frc-4"), design("fetch-on-write"), of_fermi(&["l2.replacement.kind=tree-plru"])];
+    let mask = ["l2.flow.write_miss=byte-mask"];
+    let others =
+        [design("l2-sectored"), design("srrip"), design("drrip"), of_fermi(&["l2.hints=true"]), of_fermi(&mask)];
+    let parts = [
+        design("streaming-l2"),
+        of_fermi(&["l2.partition={ kind = \"by-requester\", ways = [1, 1], sms = [] }"]),
+        of_fermi(&["l2.prefetch.kind=next-line"]),
+    ];
+    for mask in [u32::MAX, 0xf0, 1] {
+        let folder = two_kernels(&list, &accesses("0 STG.E 2 R4 R6", mask, stored..stored + 16), &loads);
+        for (i, setup) in lru.iter().chain(&others).chain(&parts).enumerate() {
+            let report = folder.passes(setup);
+            let l2 = report.counters.totals().l2;
+            assert_eq!(l2.accesses, 32, "{i}");
+            if i < lru.len() {
+                assert_eq!((l2.hits, l2.misses), (16, 16), "{i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_from_the_host_completes_lines_that_are_present_in_part() {
+    let first = 0x1000_0000 / 128;
+    let list = format!("kernel-1.traceg\nMemcpyHtoD,{:#x},{}\nkernel-2.traceg\n", first * 128, 8 * 128);
+    let loads = accesses("1 R4 LDG.E 1 R6", u32::MAX, first..first + 8);
+    for sets in [&["l2.flow.write_miss=byte-mask"][..], &["l2.flow.write_miss=byte-mask", "l2.flow.fetch=sectors"]] {
+        let setup = Setup::default().sets(&[sets, &["l2.host_copies=allocate"]].concat());
+        let folder = two_kernels(&list, &accesses("0 STG.E 2 R4 R6", 0xf0, first..first + 8), &loads);
+        let l2 = folder.passes(&setup).counters.totals().l2;
+        assert_eq!((l2.hits, l2.misses, l2.fetches), (8, 0, 0), "{sets:?}");
+    }
+}
+
+#[test]
+fn buffers_of_a_launch_file_are_in_the_l2_if_copies_allocate_as_in_the_replay_of_its_export() {
+    let setup =
+        |copies: &str| Setup::run_checked().designs(&["ideal-operands"]).sets(&[&format!("l2.host_copies={copies}")]);
+    let [cold, warm] = ["update", "allocate"].map(|copies| {
+        let counters = setup(copies).passes(&launch("vadd", "small")).counters;
+        (counters.totals().l2.misses, counters.cycles)
+    });
+    assert!(cold.0 > 0 && warm.0 == 0 && warm.1 < cold.1, "{cold:?} {warm:?}");
+    let exported = export_kernel("vadd", Packing::Plain);
+    assert_eq!(exported.passes(&setup("allocate")).counters.cycles, warm.1);
+}
+
 #[test]
 fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     let waits = |opcode: &str, next: &str| {

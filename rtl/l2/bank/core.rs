@@ -80,6 +80,8 @@ pub(super) struct Core {
     /// Cycle and reason of the last stall of the oldest request; `None` once the stall cycles have been
     /// counted.
     pub refused: Option<(u64, Stall)>,
+    /// Number of lines that the host has placed in the bank. Each has an edge of its own.
+    pub host_edges: u64,
     /// Log of line accesses and insertions that the checker has not read yet; `None` if no log is kept.
     #[serde(skip)]
     pub seen: Option<Vec<LineEvent>>,
@@ -126,6 +128,7 @@ impl Core {
             channel_turn: RoundRobin::new(place.channels.num_partitions),
             stats: L2Stats::default(),
             refused: None,
+            host_edges: 0,
             seen: None,
             config: config.clone(),
             place,
@@ -477,6 +480,7 @@ impl Core {
             channel_turn,
             stats,
             refused: _,
+            host_edges: _,
             seen: _,
         } = self;
         let Lines { data, atomic_buffer, replies, operand_bytes: _ } = lines;

@@ -7,8 +7,22 @@ use super::super::watch::LineEvent;
 use super::core::Core;
 use super::lines::LinePlace;
 use super::{Flow, L2Bank};
-use crate::cells::line::LINE_BYTES;
+use crate::cells::line::{LINE_BYTES, LineData};
+use crate::kernel::{Edge, Wake};
+use crate::replacement::Source;
+use crate::replacement::priority::EvictionPriority;
 use crate::scheme_counts::SchemeCounts;
+
+/// Line with bytes newer than memory that was evicted between clock edges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirtyVictim {
+    /// Number of the line in memory.
+    pub line: u64,
+    /// Mask of the bytes to be written to memory, one bit per byte.
+    pub newer: u128,
+    /// Bytes of the line.
+    pub bytes: LineData,
+}
 
 impl L2Bank {
     /// Returns the counters of the bank.
@@ -56,7 +70,7 @@ impl L2Bank {
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
-        let held = core.locate(line).map(|place| (place, core.stored_bytes(place)));
+        let held = core.locate(line).map(|place| (place, &core.stored_bytes(place).0));
         match (&self.flow, held) {
             (Flow::Overlapped(bank), Some((place, bytes))) => Some((bytes, bank.bytes_here(place))),
             (Flow::Overlapped(bank), None) => bank.queued_writeback(core.local(line)),
@@ -76,6 +90,72 @@ impl L2Bank {
         }
         lines.data.poke(set, way, |data| data.0 = *bytes);
         true
+    }
+
+    /// Places a line of memory in the bank, as a copy from host to device does. `memory` are the bytes of the
+    /// line in memory, and `sm` is the SM on whose behalf a partition of the ways chooses the victim. A line
+    /// that is present becomes the last one used. Missing bytes of it are filled in. Any other line replaces
+    /// a victim, like the line of a read, and becomes clean. Returns the victim if it has bytes newer than
+    /// memory, which the caller must write to memory. Called by the simulator (host code) while the machine
+    /// is idle, in `cycle` of the bank's clock; no counter changes.
+    pub fn place(&mut self, cycle: u64, line: u64, sm: u8, memory: &LineData) -> Option<DirtyVictim> {
+        let core = self.core_mut();
+        // The line has an edge of its own, at which every memory has free ports. No clock reaches its tick.
+        core.host_edges += 1;
+        let mut wake = Wake::new(&[]);
+        let at = &Edge::new(u64::MAX - core.host_edges, cycle, &mut wake);
+        let local = core.local(line);
+        let (set, tag) = core.split(local);
+        if let Some(way) = core.way_of(core.tags.row(set), tag) {
+            core.touch(at, (set, way), EvictionPriority::Normal);
+            self.complete((set, way), memory);
+            return None;
+        }
+        let Some(way) = core.victim(set, sm) else { unreachable!("an idle bank has no line in flight") };
+        let place = (set, way);
+        let victim = self.dirty_victim(place);
+        let core = self.core_mut();
+        core.insert(at, place, || Source::of_line(local), sm);
+        core.tags.poke(set, way, |cell| *cell = Tag { tag, state: LineState::Valid });
+        core.lines.data.poke(set, way, |data| data.clone_from(memory));
+        match &mut self.flow {
+            Flow::Overlapped(bank) => bank.mark_whole(place, 0),
+            Flow::Transient(bank) => bank.forget_sharers(place),
+        }
+        victim
+    }
+
+    /// Returns the line in a way if it has bytes newer than memory.
+    fn dirty_victim(&self, place: LinePlace) -> Option<DirtyVictim> {
+        let core = self.core();
+        let (set, way) = place;
+        let cell = core.tags.row(set)[way as usize];
+        if !cell.state.is_newer() {
+            return None;
+        }
+        let newer = match &self.flow {
+            Flow::Overlapped(bank) => bank.newer_bytes(place),
+            Flow::Transient(_) => u128::MAX,
+        };
+        let line = core.place.interleave.unit(core.place.partition, core.join(set, cell.tag));
+        Some(DirtyVictim { line, newer, bytes: core.stored_bytes(place).clone() })
+    }
+
+    /// Fills in the bytes that are missing from a line in a way. `memory` are the bytes of the line in memory.
+    fn complete(&mut self, place: LinePlace, memory: &LineData) {
+        let Flow::Overlapped(bank) = &mut self.flow else { return };
+        let (set, way) = place;
+        let state = bank.core.tags.row(set)[way as usize].state;
+        let here = if state == LineState::TagOnly { 0 } else { bank.bytes_here(place) };
+        let missing = !here & u128::MAX >> (LINE_BYTES as u32 - bank.core.place.line_bytes);
+        if missing == 0 {
+            return;
+        }
+        let newer = if state.is_newer() { bank.newer_bytes(place) } else { 0 };
+        let whole = if newer == 0 { LineState::Valid } else { LineState::Modified };
+        bank.core.lines.data.poke(set, way, |data| data.merge(missing, &memory.0));
+        bank.core.tags.poke(set, way, |cell| cell.state = whole);
+        bank.mark_whole(place, newer);
     }
 
     /// Ends a kernel: writes the line in the atomic buffer back to the data memory (anssari2012 section 3.4),
@@ -138,9 +218,9 @@ impl Core {
 
     /// Returns the bytes of the line in a way. They are in the atomic buffer if it holds the line, otherwise
     /// in the data memory.
-    fn stored_bytes(&self, (set, way): LinePlace) -> &[u8; LINE_BYTES] {
+    fn stored_bytes(&self, (set, way): LinePlace) -> &LineData {
         let lines = &self.lines;
         let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.line_at((set, way)));
-        &held.unwrap_or_else(|| &lines.data.row(set)[way as usize]).0
+        held.unwrap_or_else(|| &lines.data.row(set)[way as usize])
     }
 }

@@ -59,6 +59,23 @@ impl Overlapped {
         }
     }
 
+    /// Returns a mask of the bytes of a line that are newer than memory, given its set and way. The line must be
+    /// modified or partially present.
+    pub(in super::super) fn newer_bytes(&self, (set, way): LinePlace) -> u128 {
+        let is_whole = self.core.tags.row(set)[way as usize].state == LineState::Modified && !self.core.by_sector;
+        let masks = self.masks.as_ref().filter(|_| !is_whole);
+        masks.map_or(u128::MAX, |masks| masks.row(set)[way as usize].newer)
+    }
+
+    /// Records that all bytes of a line are present, and that the bytes of the mask `newer` are newer than
+    /// memory. Called between clock edges.
+    pub(in super::super) fn mark_whole(&mut self, (set, way): LinePlace, newer: u128) {
+        let delivered = if self.core.by_sector { self.core.whole } else { 0 };
+        if let Some(masks) = &mut self.masks {
+            masks.poke(set, way, |held| *held = PresentBytes { newer, delivered });
+        }
+    }
+
     /// Serves the oldest request, whose line is partially present. If bytes are missing, fetches the line
     /// instead.
     #[inline(never)]

@@ -223,6 +223,13 @@ impl Transient {
             && self.frc.as_ref().is_none_or(Frc::is_empty)
     }
 
+    /// Records that no L1 has a copy of the line in a way. Called between clock edges.
+    pub fn forget_sharers(&mut self, (set, way): LinePlace) {
+        if let Some(sharers) = &mut self.sharers {
+            sharers.poke(set, way, |sharers| *sharers = Sharers::default());
+        }
+    }
+
     /// Starts to maintain digests (hashes) of the memories that only the transient miss flow has.
     pub fn record(&mut self) {
         self.sharers.iter_mut().for_each(Array::record);
