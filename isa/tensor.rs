@@ -421,7 +421,7 @@ pub struct TensorOp {
     /// Duration of the step, as the number of multiplications of `.f16` factors that take equally long. It
     /// determines the latency. Unless the factors have 64 bits or less than 8, it is the number of
     /// multiplications in the step.
-    pub multiplications: u16,
+    pub multiplications: u32,
 }
 
 impl Form {
@@ -452,12 +452,8 @@ impl Form {
     /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). Compared with 8-bit integers (624 TOPS), it multiplies
     /// 4-bit integers twice as fast (1,248 TOPS), and single bits eight times as fast (4,992 TOPS). Here,
     /// 8-bit integers take as long as `.f16` factors.
-    fn duration(&self, count: u32) -> u16 {
-        match self.factor_bits {
-            64 => (16 * count) as u16,
-            bits if bits < 8 => (count * u32::from(bits) / 8) as u16,
-            _ => count as u16,
-        }
+    fn duration(&self, count: u32) -> u32 {
+        duration(count, self.factor_bits.into())
     }
 
     /// Returns the steps of the product. A step computes two registers of D, or only one if two would need
@@ -561,28 +557,76 @@ pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
 /// Returns a step that stands for a matrix instruction of a trace. Only its number of multiplications has a
 /// meaning: it determines the timing.
 #[must_use]
-pub fn recorded_step(multiplications: u16) -> TensorOp {
+pub fn recorded_step(multiplications: u32) -> TensorOp {
     let none = [None; 2];
     let (factors, sum) = ([Factor::F16; 2], Sum::F32);
     TensorOp { form: &FORMS[0], factors, sum, a: none, b: none, c: none, multiplications }
 }
 
-/// SASS instructions that multiply matrices, with their numbers of multiplications. The first two are steps
-/// of m8n8k4: one with `.f32` accumulators, one with `.f16` accumulators.
-const INSTRUCTIONS: [(&str, u16); 4] =
+/// SASS instructions for products of `.f16` matrices, with their numbers of multiplications. The first two are
+/// steps of m8n8k4: one with `.f32` accumulators, one with `.f16` accumulators.
+const INSTRUCTIONS: [(&str, u32); 4] =
     [("HMMA.884.F32", 256), ("HMMA.884.F16", 512), ("HMMA.1688", 1024), ("HMMA.16816", 2048)];
 
-/// Returns the number of multiplications of a SASS matrix instruction. An unknown instruction is treated like
-/// `HMMA.1688`.
+/// Number of multiplications of a SASS matrix instruction whose opcode states no shape: that of `HMMA.1688`. The
+/// reader of traces warns of it.
+pub const OF_UNKNOWN_SHAPE: u32 = 1024;
+
+/// Number of warps that together execute one SASS instruction for a product of a warp group (`HGMMA`, ...).
+const GROUP_WARPS: u32 = 4;
+
+/// Returns the number of multiplications of `.f16` factors that take as long as one warp's part of a SASS matrix
+/// instruction. A multiplication of doubles counts 16 times, one of 4 bits half, and one of single bits an eighth,
+/// as in products of PTX. A product with `SP` (sparse) multiplies half of the elements of A. Returns `None` if no
+/// token of the opcode states the shape of the matrices.
 #[must_use]
-pub fn multiplications_of(opcode: &str) -> u16 {
-    INSTRUCTIONS.iter().find(|(name, _)| opcode.starts_with(name)).map_or(1024, |(_, count)| *count)
+pub fn multiplications_of(opcode: &str) -> Option<u32> {
+    if let Some((_, count)) = INSTRUCTIONS[..2].iter().find(|(name, _)| opcode.starts_with(name)) {
+        return Some(*count);
+    }
+    let mut tokens = opcode.split('.');
+    let name = tokens.next()?;
+    let [m, n, k] = tokens.clone().find_map(shape_of)?;
+    let has = |wanted: &[&str]| tokens.clone().any(|token| wanted.contains(&token));
+    let bits = match name {
+        "DMMA" => 64,
+        "BMMA" | "BGMMA" => 1,
+        "OMMA" => 4,
+        "IMMA" if has(&["U4", "S4"]) => 4,
+        _ => 16,
+    };
+    let warps = if name.ends_with("GMMA") { GROUP_WARPS } else { 1 };
+    let sparsity = if has(&["SP"]) { 2 } else { 1 };
+    Some(duration(m.checked_mul(n)?.checked_mul(k)? / (warps * sparsity), bits))
+}
+
+/// Returns the rows of A, the columns of B, and the columns of A that a token of an opcode states: `16816` is
+/// 16, 8 and 16, and `64x128x16` is 64, 128 and 16.
+fn shape_of(token: &str) -> Option<[u32; 3]> {
+    let extents = |m: &str, n: &str, k: &str| Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?]);
+    if let Some((m, rest)) = token.split_once('x') {
+        let (n, k) = rest.split_once('x')?;
+        return extents(m, n, k);
+    }
+    let prefix = ["168", "88"].into_iter().find(|prefix| token.starts_with(prefix))?;
+    let (m, n) = prefix.split_at(prefix.len() - 1);
+    extents(m, n, &token[prefix.len()..])
+}
+
+/// Returns the number of multiplications of `.f16` factors that take as long as `count` multiplications of
+/// factors of `bits` bits; see [`Form::duration`].
+fn duration(count: u32, bits: u32) -> u32 {
+    match bits {
+        64 => 16 * count,
+        bits if bits < 8 => count * bits / 8,
+        _ => count,
+    }
 }
 
 /// Returns the name of the smallest SASS matrix instruction with at least `multiplications` multiplications.
 /// Returns the largest instruction if all have fewer.
 #[must_use]
-pub fn instruction_of(multiplications: u16) -> &'static str {
+pub fn instruction_of(multiplications: u32) -> &'static str {
     let at = INSTRUCTIONS.iter().position(|(_, count)| *count >= multiplications);
     INSTRUCTIONS[at.unwrap_or(INSTRUCTIONS.len() - 1)].0
 }

@@ -66,10 +66,19 @@ impl Summary<'_> {
             let limits = warp_limits.iter().map(|(name, limit)| format!("{name} {limit}"));
             rows.push(("warp limits", vec![limits.collect::<Vec<_>>().join(", ")]));
         }
-        let copies: Vec<_> =
-            counters.block_copies().map(|(name, count)| format!("{} {name}", format_thousands(count))).collect();
-        if !copies.is_empty() {
-            rows.push(("not modeled", vec![format!("traffic of block copies: {}", copies.join(", "))]));
+        let copies = counters.block_copies().collect::<Vec<_>>();
+        let operations = counters.engine_operations().collect::<Vec<_>>();
+        let unmodeled = [("traffic of block copies", copies), ("operations in tensor memory and the like", operations)];
+        let unmodeled = unmodeled.into_iter().filter(|(_, counts)| !counts.is_empty()).map(|(what, counts)| {
+            let counts: Vec<_> =
+                counts.iter().map(|(name, count)| format!("{} {name}", format_thousands(*count))).collect();
+            format!("{what}: {}", counts.join(", "))
+        });
+        let streams = self.report.streams;
+        let side_by_side = (streams > 1).then(|| format!("{streams} streams side by side"));
+        let unmodeled: Vec<_> = unmodeled.chain(side_by_side).collect();
+        if !unmodeled.is_empty() {
+            rows.push(("not modeled", unmodeled));
         }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);

@@ -25,6 +25,8 @@ pub enum Architecture {
     Ampere,
     /// Compute capability sm_90, with the instructions of Accel-Sim 2.0.
     Hopper,
+    /// Compute capabilities sm_100 to sm_121.
+    Blackwell,
 }
 
 impl Architecture {
@@ -38,6 +40,7 @@ impl Architecture {
             75 => Some(Self::Turing),
             80..=89 => Some(Self::Ampere),
             90 => Some(Self::Hopper),
+            100 | 101 | 103 | 110 | 120 | 121 => Some(Self::Blackwell),
             _ => None,
         }
     }
@@ -97,6 +100,9 @@ pub enum Class {
     AsyncCopy,
     /// Bulk copy of contiguous data between global and shared memory by a copy engine (`UTMALDG`, ...).
     Bulk,
+    /// Asynchronous operation on memory inside the SM by an engine that the model lacks: matrix product in
+    /// tensor memory (`UTCHMMA`, ...), copy to tensor memory, or initialization of shared memory.
+    Engine,
     /// Barriers of a CTA or a cluster.
     Barrier,
     /// Memory fences.
@@ -141,6 +147,7 @@ impl Class {
             Self::Atomic(Generic) => "atomic_generic",
             Self::AsyncCopy => "copy",
             Self::Bulk => "bulk",
+            Self::Engine => "engine",
             Self::Barrier => "barrier",
             Self::Membar => "membar",
             Self::Wait => "wait",
@@ -297,10 +304,10 @@ impl Opcode {
         })
     }
 
-    /// Returns the index of a bulk copy opcode in [`BLOCK_COPIES`], or `None` for any other opcode.
+    /// Returns the index of an opcode in [`UNMODELED`], or `None` for any other opcode.
     #[must_use]
-    pub fn block_copy(&self) -> Option<u8> {
-        BLOCK_COPIES.iter().position(|name| *name == self.name()).map(|at| at as u8)
+    pub fn unmodeled(&self) -> Option<u8> {
+        UNMODELED.iter().position(|(name, _)| *name == self.name()).map(|at| at as u8)
     }
 }
 
@@ -347,22 +354,42 @@ const V: u8 = Architecture::Volta.bit();
 const T: u8 = Architecture::Turing.bit();
 const A: u8 = Architecture::Ampere.bit();
 const H: u8 = Architecture::Hopper.bit();
-const ALL: u8 = K | P | V | T | A | H;
+const B: u8 = Architecture::Blackwell.bit();
+const ALL: u8 = K | P | V | T | A | H | B;
 /// Bit set of the architectures Kepler and Pascal.
 const OLD: u8 = K | P;
 /// Bit set of Volta and later architectures.
-const NEW: u8 = V | T | A | H;
+const NEW: u8 = V | T | A | H | B;
 /// Bit set of Turing and later architectures, which have the uniform data path.
-const UNIFORM: u8 = T | A | H;
+const UNIFORM: u8 = T | A | H | B;
 
 use Class::{
-    Alu, AsyncCopy, Atomic, Barrier, Branch, Bulk, Dp, Exit, Int, Load, Membar, Nop, Sfu, Sp, Store, Surface, Tensor,
-    Texture, Wait,
+    Alu, AsyncCopy, Atomic, Barrier, Branch, Bulk, Dp, Engine, Exit, Int, Load, Membar, Nop, Sfu, Sp, Store, Surface,
+    Tensor, Texture, Wait,
 };
 use Space::{Constant, Generic, Global, Local, Shared};
 
-/// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
-pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
+/// Number of opcodes in [`UNMODELED`].
+pub const NUM_UNMODELED: usize = 14;
+
+/// Opcodes whose work is done by engines that the model lacks, each with its class. Such an instruction takes an
+/// issue slot, but moves no data and takes no further time.
+pub const UNMODELED: [(&str, Class); NUM_UNMODELED] = [
+    ("UBLKCP", Bulk),
+    ("UBLKPF", Bulk),
+    ("UBLKRED", Bulk),
+    ("UTMALDG", Bulk),
+    ("UTMAPF", Bulk),
+    ("UTMAREDG", Bulk),
+    ("UTMASTG", Bulk),
+    ("UMEMSETS", Engine),
+    ("UTCCP", Engine),
+    ("UTCHMMA", Engine),
+    ("UTCIMMA", Engine),
+    ("UTCOMMA", Engine),
+    ("UTCQMMA", Engine),
+    ("UTCSHIFT", Engine),
+];
 
 /// Opcode table. Each entry has a class, the bit set of architectures that have the opcodes, and the first
 /// tokens of the opcodes.
@@ -375,8 +402,11 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Sp, NEW, "FSEL"),
     // Half-precision opcodes process two values per lane on the single-precision units.
     (Sp, P | NEW, "HADD2 HADD2_32I HFMA2 HFMA2_32I HMUL2 HMUL2_32I HSET2 HSETP2"),
-    (Sp, A | H, "HMNMX2"),
-    (Sp, H, "FADD2 FFMA2 FMUL2 FHADD FHFMA VHMNMX"),
+    (Sp, A | H | B, "HMNMX2"),
+    (Sp, H | B, "FADD2 FFMA2 FMUL2 FHADD FHFMA VHMNMX"),
+    (Sp, B, "FMNMX3 UFADD UFFMA UFMNMX UFMUL UFSEL UFSET UFSETP"),
+    // These opcodes are not in NVIDIA's manual, but compilers emit them for sm_100 and sm_120.
+    (Sp, B, "QADD4 QFMA4 QMUL4 UFHADD UFHFMA"),
     (Dp, ALL, "DADD DFMA DMUL DSETP"),
     (Dp, OLD, "DMNMX DSET"),
     (Sfu, ALL, "MUFU"),
@@ -388,7 +418,8 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Int, P | NEW, "IADD3 IDE IDP LEA LOP3"),
     (Int, NEW, "BMSK BREV IABS IDP4A SGXT VABSDIFF VABSDIFF4"),
     (Int, UNIFORM, "UBMSK UBREV UFLO UIADD3 UIMAD UISETP ULEA ULOP ULOP3 ULOP32I UPOPC USGXT USHF USHL USHR"),
-    (Int, H, "UIABS UIMNMX VIADD VIADDMNMX VIMNMX VIMNMX3"),
+    (Int, H | B, "UIABS UIMNMX VIADD VIADDMNMX VIMNMX VIMNMX3"),
+    (Int, B, "UVIADD UVIMNMX"),
     (Alu, ALL, "F2F F2I I2F I2I MOV MOV32I P2R PRMT PSETP R2P S2R SEL SHFL VOTE B2R"),
     (Alu, OLD, "CSET CSETP PSET"),
     (Alu, P | NEW, "CS2R R2B"),
@@ -397,16 +428,24 @@ const KINDS: &[(Class, u8, &str)] = &[
     // `VOTE_VTG` is in Accel-Sim's opcode tables from Volta on.
     (Alu, NEW, "VOTE_VTG"),
     (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
-    (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
-    (Alu, H, "ELECT UVOTE UR2R USETMAXREG USETSHMSZ SETMAXREG WARPGROUP WARPGROUPSET"),
+    (Alu, A | H | B, "F2IP I2FP REDUX UF2FP SUQUERY"),
+    (Alu, H | B, "ELECT UVOTE UR2R USETMAXREG USETSHMSZ SETMAXREG"),
+    (Alu, H, "WARPGROUP WARPGROUPSET"),
+    (Alu, B, "CREDUX CS2UR UF2I UF2IP UFRND UGETNEXTWORKID UI2F UI2FP UI2I UI2IP ULEPC UVIRTCOUNT"),
+    (Alu, B, "MOV64IUR"),
+    // These opcodes move registers from and to tensor memory, and allocate tensor memory.
+    (Alu, B, "LDT LDTM STT STTM UTCATOMSWS"),
     // These opcodes control caches and counters; they move no data.
     (Alu, ALL, "CCTL CCTLL"),
     (Alu, P | NEW, "CCTLT"),
-    (Alu, H, "UTMACCTL"),
+    (Alu, H | B, "UTMACCTL"),
     (Tensor, NEW, "HMMA IMMA"),
-    (Tensor, UNIFORM, "BMMA"),
-    (Tensor, A | H, "DMMA"),
+    (Tensor, T | A | H, "BMMA"),
+    (Tensor, A | H | B, "DMMA"),
+    // Of the GPUs classified as Ampere, only those of sm_89 (Ada) have `QMMA`.
+    (Tensor, A | B, "QMMA"),
     (Tensor, H, "BGMMA HGMMA IGMMA QGMMA"),
+    (Tensor, B, "OMMA"),
     (Texture, ALL, "TEX TLD TLD4 TXQ TXD"),
     (Texture, P, "TEXS TLDS TLD4S"),
     (Texture, P | NEW, "TMML"),
@@ -414,6 +453,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Surface, K, "SUCLAMP SUBFM SUEAU SULDGA SUSTGA SULDB SULEA SUSTB SURED"),
     (Surface, P | NEW, "SUATOM SULD SURED SUST"),
     (Load(Global), ALL, "LDG"),
+    (Load(Global), B, "LDGMC"),
     // Kepler's `LD` can use generic addresses, but Accel-Sim classifies it as a load of global memory, and so
     // does this table.
     (Load(Global), K, "LD"),
@@ -424,32 +464,38 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Load(Shared), UNIFORM, "LDSM"),
     (Load(Constant), ALL, "LDC"),
     (Load(Constant), K, "LDU"),
-    (Load(Constant), UNIFORM, "ULDC"),
+    (Load(Constant), T | A | H, "ULDC"),
+    (Load(Constant), B, "LDCU"),
     (Store(Global), K, "ST STG"),
     (Store(Generic), P | NEW, "ST"),
     (Store(Global), P | NEW, "STG"),
     (Store(Local), ALL, "STL"),
     (Store(Shared), ALL, "STS"),
     (Store(Shared), K, "STSCUL STSUL"),
-    (Store(Shared), H, "STSM STAS"),
+    (Store(Shared), H | B, "STSM STAS"),
+    (Store(Global), B, "USTGR"),
     (Atomic(Global), K, "ATOM RED"),
     (Atomic(Generic), P | NEW, "ATOM"),
-    (Atomic(Global), P | NEW, "RED"),
+    (Atomic(Global), P | V | T | A | H, "RED"),
     (Atomic(Global), NEW, "ATOMG"),
-    (Atomic(Global), H, "REDG UREDGR"),
+    (Atomic(Global), H | B, "REDG UREDGR"),
     (Atomic(Shared), P | NEW, "ATOMS"),
-    (Atomic(Shared), H, "REDAS"),
-    (AsyncCopy, A | H, "LDGSTS"),
-    (Bulk, H, "UBLKCP UBLKPF UBLKRED UTMALDG UTMAPF UTMAREDG UTMASTG"),
+    (Atomic(Shared), H | B, "REDAS"),
+    (Atomic(Shared), B, "REDS"),
+    (AsyncCopy, A | H | B, "LDGSTS"),
+    (Bulk, H | B, "UBLKCP UBLKPF UBLKRED UTMALDG UTMAPF UTMAREDG UTMASTG"),
+    (Engine, B, "UMEMSETS UTCCP UTCHMMA UTCIMMA UTCOMMA UTCQMMA UTCSHIFT"),
     (Barrier, ALL, "BAR"),
-    (Barrier, H, "UCGABAR_ARV UCGABAR_WAIT SYNCS"),
+    (Barrier, H | B, "UCGABAR_ARV UCGABAR_WAIT SYNCS"),
     (Membar, ALL, "MEMBAR"),
     (Membar, NEW, "ERRBAR"),
-    (Membar, H, "CGAERRBAR FENCE"),
+    (Membar, H | B, "CGAERRBAR FENCE"),
     (Wait, ALL, "DEPBAR"),
     (Wait, OLD, "TEXDEPBAR"),
-    (Wait, A | H, "ARRIVES LDGDEPBAR"),
-    (Wait, H, "ACQBULK ENDCOLLECTIVE PREEXIT UTMACMDFLUSH WARPGROUPDEPBAR WARPGROUPARRIVE"),
+    (Wait, A | H | B, "ARRIVES LDGDEPBAR"),
+    (Wait, H | B, "ACQBULK ENDCOLLECTIVE PREEXIT UTMACMDFLUSH"),
+    (Wait, H, "WARPGROUPDEPBAR WARPGROUPARRIVE"),
+    (Wait, B, "ACQSHMINIT UTCBAR"),
     (Branch, ALL, "BRA BRX JMP JMX RET BPT"),
     (Branch, OLD, "BRK CAL CONT JCAL LONGJMP PBK PCNT PLONGJMP PRET SSY"),
     (Branch, P, "SYNC"),
@@ -489,7 +535,7 @@ impl OpcodeTable {
     #[must_use]
     pub fn new(architecture: Option<Architecture>) -> Self {
         let mut classes = FxHashMap::default();
-        let archs = architecture.map_or(vec![K, P, V, T, A, H], |one| vec![one.bit()]);
+        let archs = architecture.map_or(vec![K, P, V, T, A, H, B], |one| vec![one.bit()]);
         for arch in archs {
             let kinds = KINDS.iter().filter(|(_, having, _)| having & arch != 0);
             for (class, _, tokens) in kinds {
@@ -524,13 +570,14 @@ impl OpcodeTable {
 mod tests {
     use super::*;
 
-    const EACH: [Architecture; 6] = [
+    const EACH: [Architecture; 7] = [
         Architecture::Kepler,
         Architecture::Pascal,
         Architecture::Volta,
         Architecture::Turing,
         Architecture::Ampere,
         Architecture::Hopper,
+        Architecture::Blackwell,
     ];
 
     #[test]
@@ -715,13 +762,20 @@ mod tests {
     /// listed for it, and unknown for all other architectures.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
-        use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};
+        use Architecture::{Ampere, Blackwell, Hopper, Kepler, Pascal, Turing, Volta};
         let cases: &[(&[Architecture], &str, Class)] = &[
-            (&[Turing, Ampere, Hopper], "F2FP", Alu),
-            (&[Pascal, Volta, Turing, Ampere, Hopper], "VOTE_VTG", Alu),
-            (&[Hopper], "CGAERRBAR", Membar),
-            (&[Hopper], "USETSHMSZ", Alu),
-            (&[Hopper], "STSM", Store(Shared)),
+            (&[Turing, Ampere, Hopper, Blackwell], "F2FP", Alu),
+            (&[Pascal, Volta, Turing, Ampere, Hopper, Blackwell], "VOTE_VTG", Alu),
+            (&[Hopper, Blackwell], "CGAERRBAR", Membar),
+            (&[Hopper, Blackwell], "USETSHMSZ", Alu),
+            (&[Hopper, Blackwell], "STSM", Store(Shared)),
+            (&[Turing, Ampere, Hopper], "ULDC", Load(Constant)),
+            (&[Blackwell], "LDCU", Load(Constant)),
+            (&[Kepler, Pascal, Volta, Turing, Ampere, Hopper], "RED", Atomic(Global)),
+            (&[Ampere, Blackwell], "QMMA", Tensor),
+            (&[Hopper], "HGMMA", Tensor),
+            (&[Blackwell], "UTCHMMA", Engine),
+            (&[Blackwell], "LDTM", Alu),
             (&EACH, "REPLAY_START", Nop),
             (&EACH, "REPLAY_END", Nop),
         ];
@@ -734,10 +788,21 @@ mod tests {
     }
 
     #[test]
-    fn block_copies_are_those_of_the_table() {
-        let of_table = KINDS.iter().filter(|(class, ..)| *class == Bulk).flat_map(|(.., tokens)| tokens.split(' '));
-        assert_eq!(of_table.collect::<Vec<_>>(), BLOCK_COPIES);
-        let place = |text| Opcode::new(text, Bulk).block_copy();
-        assert_eq!([place("UTMALDG.2D"), place("UBLKCP.S.G"), place("UTMACCTL.PF")], [Some(3), Some(0), None]);
+    fn what_the_model_lacks_is_listed_with_its_class() {
+        let lacking = KINDS.iter().filter(|(class, ..)| matches!(class, Bulk | Engine));
+        let of_table = lacking.flat_map(|(class, _, tokens)| tokens.split(' ').map(|token| (token, *class)));
+        assert_eq!(of_table.collect::<Vec<_>>(), UNMODELED);
+        let place = |text| Opcode::new(text, Bulk).unmodeled();
+        let expected = [Some(3), Some(0), Some(9), None];
+        assert_eq!(["UTMALDG.2D", "UBLKCP.S.G", "UTCHMMA.2CTA", "UTMACCTL.PF"].map(place), expected);
+    }
+
+    #[test]
+    fn binary_versions_from_100_on_are_blackwell() {
+        let of = |version| Architecture::of_version(version);
+        for version in [100, 101, 103, 110, 120, 121] {
+            assert_eq!(of(version), Some(Architecture::Blackwell), "{version}");
+        }
+        assert_eq!([91, 99, 102, 122].map(of), [None; 4]);
     }
 }

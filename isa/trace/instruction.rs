@@ -11,6 +11,7 @@ use isa::recorded::code::{Code, MAX_REGISTERS, Operands, Operation, Register, Re
 use isa::recorded::header::Header;
 use isa::recorded::opcode::{Class, Opcode, first_token};
 use isa::recorded::record::{LANES, lanes_of};
+use isa::tensor::multiplications_of;
 
 use super::error::Fault;
 use super::fields::{self, Word, Words};
@@ -106,15 +107,24 @@ impl Format {
         let mut opcode = opcode::number_of(code, opcode_word)?;
         let num_sources = read_registers(&mut words, &mut registers[num_dests..], "source")?;
         let class = code.opcodes()[usize::from(opcode)].class;
-        if class == Class::Tensor && is_grouped(&code.opcodes()[usize::from(opcode)].text) {
-            words.decimal("the commit group", most)?;
+        let (mut given, mut odd) = (AddressForm::None, None);
+        if class == Class::Tensor {
+            let text = &code.opcodes()[usize::from(opcode)].text;
+            if is_grouped(text) {
+                words.decimal("the commit group", most)?;
+            }
+            if multiplications_of(text).is_none() {
+                odd = Some("the opcode of a matrix product states no shape: it takes as long as HMMA.1688");
+            }
         }
         let recorded_width = words.decimal("the access width", MAX_WIDTH)? as u16;
-        let (mut given, mut odd) = (AddressForm::None, None);
         let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
             skip_block(&mut words)?;
             odd = Some("the traffic of a block copy is not modeled: its addresses are skipped");
+        } else if recorded_width > 0 && class == Class::Engine {
+            skip_block(&mut words)?;
+            odd = Some("the operation of an engine is not modeled: its operands are skipped");
         } else if recorded_width > 0 {
             odd = read_addresses(&mut words, mask, addresses)?;
             given = AddressForm::Each;

@@ -36,7 +36,7 @@
 
 use std::sync::Arc;
 
-use isa::recorded::opcode::BLOCK_COPIES;
+use isa::recorded::opcode::NUM_UNMODELED;
 use serde::{Deserialize, Serialize};
 
 use super::execute::collectors::Collectors;
@@ -164,10 +164,10 @@ pub struct Counters {
     pub operand_conflicts: u64,
     /// Warp stores to shared memory, plus lanes whose shared-memory atomic changed a word.
     pub shared_changes: u64,
-    /// Number of bulk copy instructions issued from a trace, which copy a whole block of data; one count per
-    /// entry of [`BLOCK_COPIES`]. The model moves no data for them.
+    /// Number of instructions issued from a trace whose work the model leaves out; one count per entry of
+    /// [`isa::recorded::opcode::UNMODELED`].
     #[counted(skip)]
-    pub block_copies: [u64; BLOCK_COPIES.len()],
+    pub unmodeled: [u64; NUM_UNMODELED],
 }
 
 impl Counters {

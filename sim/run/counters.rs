@@ -1,6 +1,6 @@
 //! Counters of all hardware blocks of a machine at the end of a run.
 
-use isa::recorded::opcode::BLOCK_COPIES;
+use isa::recorded::opcode::{Class, UNMODELED};
 use rtl::dram::counts::Counts;
 use rtl::kernel::{Counted, CounterReader, Key, ScopeKind, count_group};
 use rtl::l1::cache::CacheId;
@@ -363,8 +363,19 @@ impl Counters {
     /// Number of issued bulk copy instructions (asynchronous copies of a block of memory) in a trace, by
     /// opcode. Their memory traffic is not modeled.
     pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let counts = CoreCounters::total(&self.cores).block_copies;
-        BLOCK_COPIES.into_iter().zip(counts).filter(|(_, count)| *count > 0)
+        self.unmodeled(Class::Bulk)
+    }
+
+    /// Number of issued operations on memory inside the SM in a trace, by opcode, that an engine would execute
+    /// which the model lacks: matrix products in tensor memory, and the like. They take no time.
+    pub fn engine_operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.unmodeled(Class::Engine)
+    }
+
+    fn unmodeled(&self, class: Class) -> impl Iterator<Item = (&'static str, u64)> {
+        let counted = UNMODELED.into_iter().zip(CoreCounters::total(&self.cores).unmodeled);
+        let of_class = counted.filter(move |((_, of), count)| *of == class && *count > 0);
+        of_class.map(|((name, _), count)| (name, count))
     }
 
     /// Number of executed thread instructions per core cycle.

@@ -304,7 +304,7 @@ impl<'o> Drive<'o> {
         let failure = what_failed(&outcome, &verdict);
         let at = (self.sim.tick(), cycles);
         let (mut written, mut notes) = self.observers.close_wave(failure.as_deref(), at, &self.machine)?;
-        notes.extend(unmodeled_note(&counters));
+        notes.extend(unmodeled_notes(&counters));
         notes.extend(order_notes);
         notes.extend(undefined_notes);
         notes.extend(unchecked_blocks);
@@ -320,6 +320,7 @@ impl<'o> Drive<'o> {
         Ok(RunReport {
             outcome,
             verdict,
+            streams: 0,
             kernels: self.kernels,
             warp_limits: self.warp_limits,
             counters,
@@ -624,13 +625,18 @@ fn verdict(
     }
 }
 
-/// Returns a note about bulk copy instructions, whose traffic is not modeled; `None` if the run had none.
-fn unmodeled_note(counters: &Counters) -> Option<String> {
-    let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
-    (!copies.is_empty()).then(|| {
-        let copies = copies.join(", ");
-        format!("the traffic of block copies is not modeled: caches, network and DRAM exclude {copies}")
-    })
+/// Returns notes about instructions of a trace whose work the model leaves out; empty if the run had none.
+fn unmodeled_notes(counters: &Counters) -> impl Iterator<Item = String> {
+    let list = |counts: &mut dyn Iterator<Item = (&'static str, u64)>| {
+        let counts: Vec<_> = counts.map(|(name, count)| format!("{count} {name}")).collect();
+        (!counts.is_empty()).then(|| counts.join(", "))
+    };
+    let copies = list(&mut counters.block_copies())
+        .map(|copies| format!("the traffic of block copies is not modeled: caches, network and DRAM exclude {copies}"));
+    let engines = list(&mut counters.engine_operations()).map(|operations| {
+        format!("operations in tensor memory and the like are not modeled, and take no time: {operations}")
+    });
+    copies.into_iter().chain(engines)
 }
 
 /// Returns the label of the marker in the waveform of a run that failed, or `None` if the run did not fail.

@@ -231,6 +231,8 @@ pub struct RunReport {
     /// L1D. `None` if the golden models did not run.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
+    /// Number of CUDA streams of a trace, whose kernels ran one after another; 0 for a launch file.
+    pub streams: u64,
     /// History of the run in intervals; empty unless requested.
     #[serde(skip)]
     pub history: Vec<Interval>,

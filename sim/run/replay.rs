@@ -1,5 +1,6 @@
 //! Runs the kernels of an Accel-Sim trace one after another.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +34,8 @@ pub struct Trace {
     kernels: Vec<TracedKernel>,
     /// Copies from the host after the last kernel read so far.
     copies: Vec<HostCopy>,
+    /// Numbers of the CUDA streams of the kernels.
+    streams: BTreeSet<u64>,
     /// Highest address in the parts of the trace read so far: the copies from the host, and the first CTA of
     /// each kernel.
     highest: u64,
@@ -78,6 +81,7 @@ impl Trace {
             path: path.to_owned(),
             kernels: Vec::new(),
             copies: Vec::new(),
+            streams: BTreeSet::new(),
             highest: 0,
             warnings: Vec::new(),
         }
@@ -90,6 +94,7 @@ impl Trace {
         kernel.next_cta()?;
         self.highest = self.highest.max(kernel.highest_address());
         self.warnings.extend_from_slice(kernel.warnings());
+        self.streams.insert(kernel.header().stream);
         self.kernels.push(TracedKernel { path, copies: std::mem::take(&mut self.copies) });
         Ok(())
     }
@@ -217,6 +222,13 @@ pub fn replay(
     if brought > 0 {
         let lines = noun(brought, "line", "lines");
         report.notes.push(format!("copies from the host (MemcpyHtoD) brought {brought} {lines} into the L2"));
+    }
+    report.streams = recording.streams.len() as u64;
+    if report.streams > 1 {
+        report.notes.push(format!(
+            "the kernels of {} streams ran one after the other: kernels side by side are not modeled",
+            report.streams
+        ));
     }
     report.notes.extend(warnings[recording.warnings.len()..].iter().map(|warning| format!("warning: {warning}")));
     Ok(report)

@@ -188,6 +188,17 @@ impl Run<'_> {
                 to.counter(&Key::new(opcode, "Block copies with this opcode."), Value::Count(*number));
             }
         });
+        let about = "Issued operations of a trace by opcode on tensor memory, or to initialize shared memory; they are \
+                     not modeled, and take no time; only if there are any.";
+        let operations: Vec<_> = counters.engine_operations().collect();
+        group(to, &Key::new("engine_operations", about), !operations.is_empty(), |to| {
+            for (opcode, number) in &operations {
+                to.counter(&Key::new(opcode, "Operations with this opcode."), Value::Count(*number));
+            }
+        });
+        let about = "CUDA streams of a trace, 0 for a launch file. Kernels of several streams ran one after the other, \
+                     in the order of the list: kernels side by side are not modeled.";
+        count(to, "streams", about, report.streams);
         self.list_loads(to);
         let about = "Reuse of the lines of the L1Ds; only with `--check`.";
         group(to, &Key::plain("reuse", about), report.reuse.is_some(), |to| {

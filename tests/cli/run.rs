@@ -89,6 +89,8 @@ fn statistics_have_every_key_of_schema_1() {
         "l2",
         "tracker",
         "block_copies",
+        "engine_operations",
+        "streams",
         "no_evictions",
         "noc",
         "dram",

@@ -326,6 +326,35 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
     assert_eq!(count_alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
 }
 
+#[test]
+fn operations_in_tensor_memory_are_counted_by_opcode_and_named_in_the_notes() {
+    let operations = "0000 00000001 0 UTCHMMA.2CTA 3 UR4 UR8 UR12 0 0\n\
+                      0010 00000001 0 UTCHMMA.2CTA 3 UR4 UR8 UR12 0 0\n\
+                      0020 00000001 0 UTCCP.T.S 2 UR4 UR8 0 0\n\
+                      0030 00000001 0 UTMALDG.2D 2 UR4 UR8 0 0\n\
+                      0040 ffffffff 1 R4 LDTM.x4 1 UR4 0 0\n\
+                      0050 ffffffff 0 EXIT 0 0 0";
+    let report = TraceFolder::of_version(100, operations).passes(&Setup::default());
+    assert_eq!(report.counters.block_copies().collect::<Vec<_>>(), [("UTMALDG", 1)]);
+    assert_eq!(report.counters.engine_operations().collect::<Vec<_>>(), [("UTCCP", 1), ("UTCHMMA", 2)]);
+    let note = "operations in tensor memory and the like are not modeled, and take no time: 1 UTCCP, 2 UTCHMMA";
+    assert_eq!(report.notes[1], note);
+}
+
+#[test]
+fn a_product_occupies_the_tensor_pipe_for_as_long_as_its_shape_says() {
+    let cycles = |opcode: &str| {
+        let one = |pc: u32| format!("{pc:04x} ffffffff 1 R4 {opcode} 3 R8 R10 R12 0 0\n");
+        let lines = format!("{}{}00f0 ffffffff 0 EXIT 0 0 0", one(0), one(16));
+        let setup = Setup::default().designs(&["tensor"]);
+        TraceFolder::of_version(100, lines).passes(&setup).counters.cycles
+    };
+    // A step of 256 multiplications occupies the pipe for four cycles. The two products differ by 2048
+    // multiplications each, of which the pipe works one after the other.
+    let [half, whole] = ["HMMA.16816.F32", "QMMA.16832.F32.E4M3.E4M3"].map(cycles);
+    assert!(whole >= half + 2 * 8 * 4 - 4 && whole <= half + 2 * 8 * 4 + 64, "{half} {whole}");
+}
+
 /// Folder with two kernels of a warp each and the copies from the host before them.
 fn two_kernels(list: &str, first: &str, second: &str) -> TraceFolder {
     let folder = TraceFolder::ampere(first);
@@ -415,6 +444,19 @@ fn buffers_of_a_launch_file_are_in_the_l2_if_copies_allocate_as_in_the_replay_of
     assert!(cold.0 > 0 && warm.0 == 0 && warm.1 < cold.1, "{cold:?} {warm:?}");
     let exported = export_kernel("vadd", Packing::Plain);
     assert_eq!(exported.passes(&setup("allocate")).counters.cycles, warm.1);
+}
+
+#[test]
+fn kernels_of_several_streams_run_one_after_the_other_and_the_run_says_so() {
+    let text = accesses("1 R4 LDG.E 1 R6", u32::MAX, 0x20_0000..0x20_0001);
+    let folder = two_kernels("kernel-1.traceg\nkernel-2.traceg\n", &text, &text);
+    assert_eq!(folder.passes(&Setup::default()).streams, 1);
+    let second = folder.folder.path().join("kernel-2.traceg");
+    let of_stream = fs::read_to_string(&second).unwrap().replacen('#', "-cuda stream id = 7\n#", 1);
+    fs::write(&second, of_stream).unwrap();
+    let report = folder.passes(&Setup::default());
+    let note = "the kernels of 2 streams ran one after the other: kernels side by side are not modeled";
+    assert_eq!((report.streams, report.notes), (2, vec![note.to_owned()]));
 }
 
 #[test]

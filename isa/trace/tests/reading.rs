@@ -108,6 +108,28 @@ fn block_copies_are_read_past_with_a_warning() {
 }
 
 #[test]
+fn engine_operations_of_blackwell_are_read_past_and_shapeless_products_are_warned_of() {
+    let lines = "0000 00000001 0 UTCHMMA.2CTA 3 UR4 UR8 UR12 0 0\n\
+                 0010 00000001 0 UTCCP.T.S 2 UR4 UR8 8 0x400 0 4096 0 0 2 0x1000 0x2000 0\n\
+                 0020 ffffffff 1 R4 LDTM.x4 1 UR4 0 0\n\
+                 0030 ffffffff 1 UR6 LDCU.64 0 0 0\n\
+                 0040 ffffffff 4 R4 R5 R6 R7 OMMA.16864.F32 3 R8 R10 R12 0 0\n\
+                 0050 ffffffff 4 R4 R5 R6 R7 QMMA.F32 3 R8 R10 R12 0 0";
+    let (warp, kernel) = only_warp(&kernel_of("-binary version = 100\n-accelsim tracer version = 5\n", lines));
+    let classes = warp.steps().iter().map(|step| {
+        let operation = &kernel.code().operations()[step.operation as usize];
+        kernel.code().opcode(operation).class
+    });
+    let expected =
+        [Class::Engine, Class::Engine, Class::Alu, Class::Load(Space::Constant), Class::Tensor, Class::Tensor];
+    assert_eq!(classes.collect::<Vec<_>>(), expected);
+    let warnings: Vec<_> = kernel.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("the operation of an engine is not modeled"), "{warnings:?}");
+    assert!(warnings[1].contains("states no shape: it takes as long as HMMA.1688"), "{warnings:?}");
+}
+
+#[test]
 fn the_place_in_a_cluster_is_kept() {
     let text = volta("0000 ffffffff 0 EXIT 0 0 0").replace(
         "thread block = 0,0,0\n",

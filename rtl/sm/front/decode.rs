@@ -286,13 +286,14 @@ fn is_late(inst: &Inst) -> bool {
 }
 
 /// Number of multiplications in the matrix step to which the configured timing of the tensor pipe applies.
-const STEP: u16 = 256;
+const STEP: u32 = 256;
 
 /// Returns the timing of a matrix step. A step with n times `STEP` multiplications occupies the pipe for n
 /// initiation intervals.
 fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> OpTiming {
     let intervals = op.multiplications.div_ceil(STEP);
-    OpTiming { latency: latency + interval * intervals.saturating_sub(1), interval: interval * intervals }
+    let cycles = |intervals: u32| u16::try_from(u32::from(interval) * intervals).unwrap_or(u16::MAX);
+    OpTiming { latency: latency.saturating_add(cycles(intervals.saturating_sub(1))), interval: cycles(intervals) }
 }
 
 fn class_of(ty: Type, pipes: &PipeConfig) -> &ClassTiming {

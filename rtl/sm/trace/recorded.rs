@@ -45,9 +45,8 @@ pub(in crate::sm) enum Role {
     EndGroup,
     /// Waits until at most the given number of groups have copies in flight (`DEPBAR`).
     Wait(u32),
-    /// Bulk copy of a whole block of data, for which the model moves no data; the value is the index of its
-    /// opcode in [`isa::recorded::opcode::BLOCK_COPIES`].
-    BlockCopy(u8),
+    /// Operation of an engine that the model lacks, such as a bulk copy; the value is the index of its opcode in [`isa::recorded::opcode::UNMODELED`].
+    Unmodeled(u8),
 }
 
 /// Properties of a traced instruction that are not in its row of the decode table.
@@ -168,7 +167,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
         (Class::AsyncCopy, _) => Role::Copy,
         (Class::Wait, "LDGDEPBAR") => Role::EndGroup,
         (Class::Wait, "DEPBAR") => Role::Wait(u32::try_from(operation.immediate).unwrap_or(0)),
-        (Class::Bulk, _) => opcode.block_copy().map_or(Role::Plain, Role::BlockCopy),
+        (Class::Bulk | Class::Engine, _) => opcode.unmodeled().map_or(Role::Plain, Role::Unmodeled),
         _ => Role::Plain,
     };
     TracedInstruction { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
@@ -178,7 +177,10 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
 /// occupies the same pipe for the same time, and uses the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
-        Class::Tensor if has_tensor => Op::Tensor(tensor::recorded_step(tensor::multiplications_of(&opcode.text))),
+        Class::Tensor if has_tensor => {
+            let multiplications = tensor::multiplications_of(&opcode.text).unwrap_or(tensor::OF_UNKNOWN_SHAPE);
+            Op::Tensor(tensor::recorded_step(multiplications))
+        }
         _ => meaning(opcode, operation.recorded_width > 0),
     });
     inst.line = operation.line;
@@ -242,7 +244,7 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
         Class::Membar => Op::Fence(Scope::Device),
         Class::Branch => Op::Branch { target: 0, reconverge: NO_PC, uniform: true },
         Class::Exit => Op::Exit,
-        Class::Bulk | Class::Wait | Class::Nop => Op::Nop,
+        Class::Bulk | Class::Engine | Class::Wait | Class::Nop => Op::Nop,
     }
 }
 

@@ -136,7 +136,7 @@ impl SmCore {
         let place = &recorded.places[operation as usize];
         match place.role {
             Role::EndGroup => self.streams.end_group(warp),
-            Role::BlockCopy(which) if mask != 0 => self.counters.block_copies[usize::from(which)] += 1,
+            Role::Unmodeled(which) if mask != 0 => self.counters.unmodeled[usize::from(which)] += 1,
             _ => {}
         }
         let Some(next) = self.streams.advance(warp) else {
