@@ -218,7 +218,7 @@ fn surface_accesses_do_what_the_interpreter_does_inside_and_outside() {
     accessing(Texture { extent: [16, 8, 1], ..surface.clone() }, "clamp", "%r4").check();
     assert_eq!(
         complaint(&accessing(surface, "trap", "%r5")),
-        "surface access of 4 bytes at [0, -1] is outside of `t`, which has 52 bytes a row, 5 rows and 1 planes"
+        "surface access of 4 bytes at [0, -1] is outside of `t`, whose extent is 52 bytes x 5 x 1"
     );
 }
 

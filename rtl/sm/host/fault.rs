@@ -80,8 +80,8 @@ pub enum FaultKind {
     },
     /// Surface access outside of the bounds of the surface.
     #[error(
-        "surface access of {bytes} bytes at {at:?} is outside of `{name}`, which has {row} bytes a row, {} rows and {} \
-         planes", extent[0], extent[1]
+        "surface access of {bytes} bytes at {at:?} is outside of `{name}`, whose extent is {row} bytes x {} x {}",
+        extent[0], extent[1]
     )]
     Surface {
         /// Name of the surface.
