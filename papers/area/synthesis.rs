@@ -2,7 +2,7 @@
 //! estimated area, which is computed from the structures that each hardware block lists.
 
 use ::area::{Node, Technology};
-use hdl::{Block, Size, Synthesis, blocks};
+use hdl::{Block, Size, Survey, Synthesis, blocks};
 use miette::{IntoDiagnostic, Report, miette};
 use rayon::prelude::*;
 
@@ -60,6 +60,7 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
         (!others.is_empty()).then(|| vec![block.path(), others.join(" ")])
     });
     page.table(&["component", "parameters"], parameters.collect(), 2);
+    modules(&mut page)?;
     let mut judged = vec![flip_flops(&all, &synthesised)];
     judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
     judged.extend(compare_published(technology)?);
@@ -67,6 +68,34 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
     let names = ["component", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
+}
+
+/// Adds a table of all modules with their simulators, longest paths, memories and checked parameters.
+fn modules(page: &mut Page) -> Result<(), FigureError> {
+    page.text(
+        "## Modules\n\n\
+         All modules of `rtl/hdl/`. *Levels* are the gates with at most two inputs on the longest path of the module mapped for few\n\
+         levels, with the parameters of the tables above; `warpsieve hdl synth BLOCK` names its ends. *Memories* are the modules that a\n\
+         technology replaces. *Checked parameters* are refused at elaboration if their values make no sense.",
+    );
+    let row = |block: &Block| -> Result<Vec<String>, Report> {
+        let Survey { simulators, memories, checked_parameters } = block.survey()?;
+        // Yosys does not know what is inside a memory macro.
+        let has_macro = memories.iter().any(|name| name != "ws_cells_register_file");
+        let levels = match block.is_large() || has_macro {
+            true => "left out".to_owned(),
+            false => {
+                let longest = block.longest_paths(Size::Synthesised)?;
+                let most = longest.iter().max_by_key(|(_, path)| path.levels);
+                most.map_or(String::new(), |(kind, path)| format!("{}, {kind}", path.levels))
+            }
+        };
+        let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Ok(vec![block.path(), simulators.join(", "), levels, list(&memories), list(&checked_parameters)])
+    };
+    let rows = blocks().par_iter().map(|block| row(block)).collect::<Result<Vec<_>, _>>()?;
+    page.table(&["module", "agrees in", "levels, from and to", "memories", "checked parameters"], rows, 5);
+    Ok(())
 }
 
 fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {

@@ -22,6 +22,7 @@
 //! | `vectors`       | test vectors in a file, with a SystemVerilog testbench                     |
 //! | `waves`         | waveforms of the Rust model and of the module                              |
 //! | `proofs`        | formal proofs of properties, independent of traffic                        |
+//! | `survey`        | simulators, memories and checked parameters of a module                    |
 //! | `synthesis`     | gates by Yosys, next to the estimate of `area`                             |
 //! | `paths`         | longest combinational paths, and the inputs that reach each output         |
 //!
@@ -104,6 +105,7 @@ mod proofs;
 mod random;
 mod registers;
 mod sm;
+mod survey;
 mod synthesis;
 mod throttle;
 mod tool_cache;
@@ -125,6 +127,7 @@ pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Invariant, Proof, proofs};
 pub use random::{Random, is_thorough, sample};
+pub use survey::Survey;
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
 

@@ -278,10 +278,8 @@ impl LockstepTap<'_> {
         let Some(word) = self.lockstep.as_ref().and_then(|lockstep| lockstep.input_word(input)) else { return };
         let cycles = (self.cycle - self.first) as usize;
         // Before the first cycle, the block is as after a reset.
-        if cycles > 0 {
-            let row = self.ports.driven.len() / cycles;
-            self.ports.driven[(cycles - 1) * row + word] = value;
-        }
+        let Some(row) = self.ports.driven.len().checked_div(cycles) else { return };
+        self.ports.driven[(cycles - 1) * row + word] = value;
     }
 
     /// Adds the words that the host writes to the module before the next cycle.

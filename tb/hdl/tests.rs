@@ -9,6 +9,7 @@ use std::process::Command;
 use area::Node;
 use rtl::kernel::Logic;
 
+use super::survey::{ENDLESS_IN_ICARUS, LARGE};
 use super::*;
 
 const CYCLES: u64 = 20_000;
@@ -155,13 +156,6 @@ fn no_module_has_a_warning_of_verilator() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
-
-/// Modules in which Icarus 11 evaluates blocks that trigger each other without end.
-const ENDLESS_IN_ICARUS: [&str; 2] = ["l2/bank", "top"];
-
-/// Modules whose synthesis with Yosys takes minutes even at the small size, and whose translation to a program
-/// takes minutes at the size of `fermi`.
-const LARGE: [&str; 7] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank", "noc/xbar", "top"];
 
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]

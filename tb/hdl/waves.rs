@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use miette::{IntoDiagnostic, Report};
 use waves::gtkw::{SaveFile, by_block, save_path};
 use waves::scope::Selection;
-use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+use waves::signal::{Display, Kind, MAX_WIDTH, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
@@ -28,7 +28,7 @@ impl Lockstep {
         let (path, module) = self.path_and_name();
         let (tree, ids) = tree(module, inputs, registers, outputs);
         let mut selection = Selection::none(&tree);
-        ids.iter().for_each(|id| selection.add(*id));
+        ids.iter().flatten().for_each(|id| selection.add(*id));
         let paths = ["rtl", "hdl"].map(|side| folder.join(format!("{}.{side}.vcd", path.replace('/', "_"))));
         let dump = |path: &PathBuf| {
             VcdWriter::create(path, &tree, &selection, Timescale::new(1, TimeUnit::NS)).into_diagnostic()
@@ -66,8 +66,12 @@ struct NamedSignal<'a> {
     kind: Kind,
 }
 
+/// Ids of the parts of a signal in the waveform, the lowest bits first. A signal of at most [`MAX_WIDTH`] bits has
+/// one part.
+type Parts = Vec<SignalId>;
+
 /// Returns the scope tree of a module's signals, and the ids of the inputs, registers and outputs.
-fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal]) -> (Tree, Vec<SignalId>) {
+fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal]) -> (Tree, Vec<Parts>) {
     let sides = [(Some("in"), Kind::Wire, inputs), (None, Kind::Reg, registers), (Some("out"), Kind::Wire, outputs)];
     let all = sides.into_iter().flat_map(|(port, kind, signals)| {
         signals.iter().map(move |Signal { name, width }| {
@@ -79,22 +83,27 @@ fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal
         let (name, scopes) = path.split_last()?;
         Some(NamedSignal { place, scopes, name, width: *width, kind: *kind })
     });
-    let (mut build, mut ids) = (TreeBuilder::new(module), vec![None; all.len()]);
+    let (mut build, mut ids) = (TreeBuilder::new(module), vec![Parts::new(); all.len()]);
     describe(&mut build, named.collect(), &mut ids);
-    (build.finish(), ids.into_iter().flatten().collect())
+    (build.finish(), ids)
 }
 
-fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [Option<SignalId>]) {
+fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [Parts]) {
     let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
     for (at, &NamedSignal { place, name, width, kind, .. }) in own.iter().enumerate() {
         let display = if width == 1 { Display::Bit } else { Display::Hex };
         // If several fields of a memory entry have the same name, an index is appended to the name of each.
         let is_same = |other: &&NamedSignal<'_>| other.name == name;
-        let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
-            (1, _) => build.signal(name, width, kind, display),
-            (_, before) => build.signal(&format!("{name}[{before}]"), width, kind, display),
+        let name = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
+            (1, _) => name.to_owned(),
+            (_, before) => format!("{name}[{before}]"),
         };
-        ids[place] = Some(id);
+        ids[place] = if width <= MAX_WIDTH {
+            vec![build.signal(&name, width, kind, display)]
+        } else {
+            let parts = (0..width.div_ceil(MAX_WIDTH)).map(|part| (part, MAX_WIDTH.min(width - part * MAX_WIDTH)));
+            parts.map(|(part, width)| build.signal(&format!("{name}_part{part}"), width, kind, display)).collect()
+        };
     }
     while let Some(scope) = below.first().and_then(|signal| signal.scopes.first().copied()) {
         let (inside, rest): (Vec<_>, Vec<_>) =
@@ -114,18 +123,20 @@ fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [O
 /// outputs without a defined value.
 fn sample(
     dump: &mut impl Sink,
-    ids: &[SignalId],
+    ids: &[Parts],
     signals: &[&Signal],
     mut row: &[u32],
     mut looked_at: &[u32],
 ) -> Result<(), Report> {
-    for (id, signal) in ids.iter().zip(signals) {
+    for (parts, signal) in ids.iter().zip(signals) {
         let (own, rest) = row.split_at(words(signal.width));
         let has_meaning = looked_at.first().is_none_or(|word| *word != 0);
         (row, looked_at) = (rest, looked_at.get(own.len()..).unwrap_or_default());
         if has_meaning {
-            let bytes: Vec<_> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
-            dump.sample_bytes(*id, &bytes).into_diagnostic()?;
+            for (id, own) in parts.iter().zip(own.chunks(words(MAX_WIDTH))) {
+                let bytes: Vec<_> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+                dump.sample_bytes(*id, &bytes).into_diagnostic()?;
+            }
         }
     }
     Ok(())
@@ -150,7 +161,8 @@ mod tests {
             let found: Vec<_> = found.into_iter().map(|Register { signal, .. }| signal).collect();
             bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
             let (tree, ids) = tree(block.component(), &ports.inputs, &found, &ports.outputs);
-            assert_eq!(tree.len(), ids.len(), "{}", block.path());
+            assert_eq!(tree.len(), ids.iter().flatten().count(), "{}", block.path());
+            assert!(ids.iter().all(|parts| !parts.is_empty()), "{}", block.path());
         }
     }
 
