@@ -80,15 +80,12 @@ fn modules(page: &mut Page) -> Result<(), FigureError> {
     );
     let row = |block: &Block| -> Result<Vec<String>, Report> {
         let Survey { simulators, memories, checked_parameters } = block.survey()?;
-        // Yosys does not know what is inside a memory macro.
-        let has_macro = memories.iter().any(|name| name != "ws_cells_register_file");
-        let levels = match block.is_large() || has_macro {
-            true => "left out".to_owned(),
-            false => {
-                let longest = block.longest_paths(Size::Synthesised)?;
-                let most = longest.iter().max_by_key(|(_, path)| path.levels);
-                most.map_or(String::new(), |(kind, path)| format!("{}, {kind}", path.levels))
-            }
+        let levels = if block.has_known_paths()? {
+            let longest = block.longest_paths(Size::Synthesised)?;
+            let most = longest.iter().max_by_key(|(_, path)| path.levels);
+            most.map_or(String::new(), |(kind, path)| format!("{}, {kind}", path.levels))
+        } else {
+            "left out".to_owned()
         };
         let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         Ok(vec![block.path(), simulators.join(", "), levels, list(&memories), list(&checked_parameters)])

@@ -15,8 +15,7 @@ pub(super) const ENDLESS_IN_ICARUS: [&str; 2] = ["l2/bank", "top"];
 
 /// Modules whose synthesis with Yosys takes minutes even at the small size, and whose translation to a program
 /// takes minutes at the size of `fermi`.
-pub(super) const LARGE: [&str; 7] =
-    ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank", "noc/xbar", "top"];
+const LARGE: [&str; 7] = ["dram/channel", "l1/cache", "l1/coalescer", "l1/pending", "l2/bank", "noc/xbar", "top"];
 
 /// Facts about a SystemVerilog module, apart from its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +48,17 @@ impl Block {
     }
 
     /// True if Yosys takes minutes to map the module to gates.
-    #[must_use]
-    pub fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         LARGE.contains(&&*self.path())
+    }
+
+    /// True if Yosys finds the paths through the module within minutes: the module is not large, and contains no
+    /// memory macro, whose inside Yosys does not know.
+    ///
+    /// # Errors
+    /// Returns an error if the file of the module, or of one that it instantiates, cannot be read.
+    pub fn has_known_paths(&self) -> Result<bool, Report> {
+        Ok(!self.is_large() && !files(&self.file())?.iter().any(|file| is_macro(file)))
     }
 }
 

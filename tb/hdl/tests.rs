@@ -9,7 +9,7 @@ use std::process::Command;
 use area::Node;
 use rtl::kernel::Logic;
 
-use super::survey::{ENDLESS_IN_ICARUS, LARGE};
+use super::survey::ENDLESS_IN_ICARUS;
 use super::*;
 
 const CYCLES: u64 = 20_000;
@@ -27,7 +27,7 @@ pub(super) fn check(bench: &str) {
     };
     let agreed =
         |run: &Result<Agreement, Difference>| run.as_ref().map(|agreed| agreed.cycles).map_err(ToString::to_string);
-    let is_large = LARGE.contains(&block.path().as_str());
+    let is_large = block.is_large();
     if is_thorough() || (number % 3 == 0 && !is_large) {
         let fermi = run(Size::Fermi, &[]);
         assert_eq!(agreed(&fermi[0]), Ok(CYCLES), "{} of fermi", block.path());
@@ -112,7 +112,7 @@ pub(super) fn check_assertions(bench: &str) {
     let checker = checkers().into_iter().find(|checker| checker.bench == bench).expect("a bench is in the list");
     let block = blocks().into_iter().find(|block| block.bench == bench).expect("a checker has a module");
     let properties = block.checker().unwrap().expect("a checker has a file").properties();
-    let step = if LARGE.contains(&block.path().as_str()) { 4 } else { 1 };
+    let step = if block.is_large() { 4 } else { 1 };
     let tested: Vec<_> = sample(checker.violations, step).copied().collect();
     let failed = Lockstep::violate(block, (Size::Small, 1), &tested, VIOLATED_CYCLES).unwrap();
     assert!(failed[0].is_empty(), "{}: {:?} fail without a violation", block.path(), failed[0]);
@@ -160,7 +160,7 @@ fn no_module_has_a_warning_of_verilator() {
 #[test]
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
 fn yosys_reads_the_modules_that_take_it_minutes_to_map() {
-    let large: Vec<_> = blocks().into_iter().filter(|block| LARGE.contains(&block.path().as_str())).collect();
+    let large: Vec<_> = blocks().into_iter().filter(|block| block.is_large()).collect();
     let texts: Vec<_> = large.iter().map(|block| fs::read_to_string(block.file()).unwrap()).collect();
     let read_within_others = hierarchy::instantiated(&texts).unwrap();
     for block in large.into_iter().filter(|block| !read_within_others.contains(&block.file())) {
@@ -177,7 +177,7 @@ fn yosys_reads_the_modules_that_take_it_minutes_to_map() {
 #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
 fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     let technology = area::Technology::built_in().unwrap();
-    let mapped = blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str()));
+    let mapped = blocks().into_iter().filter(|block| !block.is_large());
     for block in sample(mapped, 2) {
         let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Small, technology).unwrap();
         let constant = (block.build)(Size::Small, Random::new(1)).constant_bits();
@@ -494,9 +494,7 @@ const OUTDATED: &str = "is out of date: UPDATE_LISTS=1 cargo test -p hdl list wr
 /// Returns the modules in the list of paths: all that Yosys maps within minutes, and that contain no memory
 /// macro, through which Yosys finds no paths.
 fn listed() -> impl Iterator<Item = &'static Block> {
-    let has_macro =
-        |block: &Block| hierarchy::files(&block.file()).unwrap().iter().any(|file| hierarchy::is_macro(file));
-    blocks().into_iter().filter(move |block| !LARGE.contains(&block.path().as_str()) && !has_macro(block))
+    blocks().into_iter().filter(|block| block.has_known_paths().unwrap())
 }
 
 #[test]
