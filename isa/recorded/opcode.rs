@@ -369,12 +369,9 @@ use Class::{
 };
 use Space::{Constant, Generic, Global, Local, Shared};
 
-/// Number of opcodes in [`UNMODELED`].
-pub const NUM_UNMODELED: usize = 14;
-
 /// Opcodes whose work is done by engines that the model lacks, each with its class. Such an instruction takes an
 /// issue slot, but moves no data and takes no further time.
-pub const UNMODELED: [(&str, Class); NUM_UNMODELED] = [
+pub const UNMODELED: [(&str, Class); 14] = [
     ("UBLKCP", Bulk),
     ("UBLKPF", Bulk),
     ("UBLKRED", Bulk),
@@ -442,7 +439,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Tensor, NEW, "HMMA IMMA"),
     (Tensor, T | A | H, "BMMA"),
     (Tensor, A | H | B, "DMMA"),
-    // Of the GPUs classified as Ampere, only those of sm_89 (Ada) have `QMMA`.
+    // The class Ampere includes sm_89 (Ada), the only architecture in it that has `QMMA`.
     (Tensor, A | B, "QMMA"),
     (Tensor, H, "BGMMA HGMMA IGMMA QGMMA"),
     (Tensor, B, "OMMA"),

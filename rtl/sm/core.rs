@@ -36,7 +36,7 @@
 
 use std::sync::Arc;
 
-use isa::recorded::opcode::NUM_UNMODELED;
+use isa::recorded::opcode::UNMODELED;
 use serde::{Deserialize, Serialize};
 
 use super::execute::collectors::Collectors;
@@ -165,9 +165,9 @@ pub struct Counters {
     /// Warp stores to shared memory, plus lanes whose shared-memory atomic changed a word.
     pub shared_changes: u64,
     /// Number of instructions issued from a trace whose work the model leaves out; one count per entry of
-    /// [`isa::recorded::opcode::UNMODELED`].
+    /// [`UNMODELED`].
     #[counted(skip)]
-    pub unmodeled: [u64; NUM_UNMODELED],
+    pub unmodeled: [u64; UNMODELED.len()],
 }
 
 impl Counters {
