@@ -23,7 +23,7 @@
 // word on the link of the other direction; INJECT and DELIVER are 0 for a link whose word is visible in the next
 // cycle. The link to the channel has no delay of its own.
 // The memory has MEM_BURSTS bursts of 64 bytes, an instance of `ws_cells_sram` in the channel. Other parameters are
-// those of the blocks, with the name of the block in front.
+// parameters of the blocks, with the name of the block in front.
 // Not covered: several SMs or partitions, several clocks, and what the headers of the blocks exclude.
 module ws_top #(
     parameter int LINE_BITS = 25,

@@ -74,7 +74,7 @@ module ws_noc_link #(
       seen_q <= seen_q - C_BITS'(pops) + C_BITS'(arrives);
     end
 
-  // Words and credits on their way. The lowest bit is the one that was sent last.
+  // Words and credits in flight. The lowest bit is the word or credit that was sent last.
   if (LATENCY < 2) begin : g_word_at_once
     assign arrives = pushes;
   end else begin : words

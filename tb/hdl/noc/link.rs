@@ -5,7 +5,7 @@
 //!
 //! | testpoint                                                               | where                        |
 //! |-------------------------------------------------------------------------|------------------------------|
-//! | a full link, an empty one, and one in which all words are on their way  | `modes`                      |
+//! | a full link, an empty one, and one whose words are all in flight        | `modes`                      |
 //! | a word is sent and another one taken in one cycle                       | `modes`                      |
 //! | a sender that waits for a credit, and offers another word in each cycle | a depth below latency + credit |
 //! | each word leaves unchanged, and in order                                | random words                 |
