@@ -90,13 +90,21 @@ def test_atomics_and_scans(machine, rng):
     np.testing.assert_array_equal(out.numpy(), values.reshape(4, 500).cumsum(axis=1))
 
 
-def test_an_instruction_that_is_not_modeled_is_named(machine, rng):
-    a = machine.array(rng.random((64, 64), dtype=np.float32))
-    with pytest.raises(warpsieve.PtxError, match="mma.sync.*tf32.* is not modeled"):
-        kernels.matmul[(1, 1)](
-            a, a, machine.empty_like(a), 64, 64, 64, 64, 64, 64,
-            BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, PRECISION="tf32",
-        )  # fmt: skip
+def test_a_product_of_tf32_keeps_ten_bits_of_each_factor(machine, rng):
+    a = rng.random((64, 64), dtype=np.float32)
+    on_device, out = machine.array(a), machine.empty((64, 64))
+    kernels.matmul[(1, 1)](
+        on_device, on_device, out, 64, 64, 64, 64, 64, 64,
+        BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, PRECISION="tf32",
+    )  # fmt: skip
+    error = np.abs(out.numpy() / (a.astype(np.float64) @ a) - 1).max()
+    assert 2**-20 < error < 2**-10, "an exact product would not have used tf32"
+
+
+def test_an_instruction_that_is_not_modeled_is_named(machine):
+    x = machine.array(np.arange(128, dtype=np.int32))
+    with pytest.raises(warpsieve.PtxError, match="wgmma.fence.sync.aligned.* is not modeled"):
+        kernels.fenced_copy[(1,)](x, machine.empty_like(x), BLOCK=128)
 
 
 def test_a_kernel_runs_on_the_machine_that_is_installed_last(machine, rng):

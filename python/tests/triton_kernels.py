@@ -99,3 +99,13 @@ def cumulative(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
     mask = offsets < columns
     x = tl.load(x_ptr + tl.program_id(0) * columns + offsets, mask=mask, other=0)
     tl.store(out_ptr + tl.program_id(0) * columns + offsets, tl.cumsum(x, axis=0), mask=mask)
+
+
+@triton.jit
+def fenced_copy(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    copy = tl.inline_asm_elementwise(
+        "wgmma.fence.sync.aligned; mov.b32 $0, $1;", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1
+    )
+    tl.store(out_ptr + offsets, copy)
