@@ -7,7 +7,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Describe, FieldsExt};
+use crate::kernel::{Fields, FieldsExt};
 
 /// Mask with one bit for each of up to [`Lines::MAX`] request lines or ways.
 pub trait Lines:
@@ -36,8 +36,9 @@ pub trait Lines:
     fn without_first(self) -> Self;
     /// Returns the mask shifted up by one bit: bit `n` becomes bit `n + 1`, and `bit` becomes bit 0.
     fn shifted_in(self, bit: bool) -> Self;
-    /// Adds to the hardware description: a register with the lowest `lines` bits of the mask.
-    fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
+    /// Lists the lowest `lines` bits of the mask as a field. More than 64 bits are listed as several fields with
+    /// the same name.
+    fn describe<F: Fields + ?Sized>(self, name: &'static str, lines: u32, to: &mut F);
 }
 
 macro_rules! lines {
@@ -71,7 +72,7 @@ macro_rules! lines {
                 self << 1 | Self::from(bit)
             }
 
-            fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe) {
+            fn describe<F: Fields + ?Sized>(self, name: &'static str, lines: u32, to: &mut F) {
                 to.mask(name, self.into(), lines);
             }
         })*
@@ -81,8 +82,23 @@ macro_rules! lines {
 lines!(u64, u128);
 
 /// Mask of up to 256 request lines. The first word holds lines 0 to 127, the second word lines 128 to 255.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
+
+impl Wide {
+    /// Returns the bits of lines 0 to 63.
+    #[must_use]
+    pub fn low(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+impl From<u64> for Wide {
+    /// Returns the mask of lines 0 to 63 whose bits are set.
+    fn from(bits: u64) -> Self {
+        Self(bits.into(), 0)
+    }
+}
 
 /// Number of request lines in each of the two words of a [`Wide`] mask.
 const HALF: u32 = u128::BITS;
@@ -111,7 +127,7 @@ impl Lines for Wide {
         Self(self.0.shifted_in(bit), self.1.shifted_in(self.0 >> (HALF - 1) != 0))
     }
 
-    fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe) {
+    fn describe<F: Fields + ?Sized>(self, name: &'static str, lines: u32, to: &mut F) {
         to.mask(name, self.0, lines.min(HALF));
         if lines > HALF {
             to.mask(name, self.1, lines - HALF);

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 
 /// State of a line in the bank. `Valid` and `Modified` are the stable states of candel2018, clean and dirty.
@@ -96,13 +97,13 @@ impl Payload for Tag {
 
 /// L1s that have a copy of a line, one bit per L1. The number of L1s depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sharers(pub u128);
+pub struct Sharers(pub Wide);
 
 impl Payload for Sharers {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, l1s: &u32, to: &mut F) {
         let Self(sharers) = self;
-        to.mask("sharers", *sharers, *l1s);
+        sharers.describe("sharers", *l1s, to);
     }
 }
 

@@ -15,20 +15,20 @@ use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MAX_WAYS as L1_MAX_WAY
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::config::XbarConfig;
-use crate::noc::interleave::{Channels, Hash, Interleave};
+use crate::noc::interleave::{Channels, Hash, Interleave, MAX_HASH_BITS};
 use crate::noc::topology::{NocConfig, Topology};
 use crate::noc::xbar::MAX_PORTS;
 use crate::sm::SmConfig;
 use crate::throttle::{L1Place, ThrottleConfig};
 use crate::tracker::TrackerConfig;
 
-/// Maximum number of DRAM channels, and also of L2 banks. Sets of channels or banks are 64-bit masks with one
-/// bit for each.
-const MAX_CHANNELS: u32 = 64;
-/// Maximum number of SMs in a machine.
-const MAX_SMS: u32 = 128;
-// In a machine with a sharing tracker, both the L1s and the L2 banks are inputs of the reply crossbar.
-const _: () = assert!(MAX_SMS + MAX_CHANNELS <= MAX_PORTS);
+/// Maximum number of DRAM channels, and also of L2 banks, in a machine.
+const MAX_CHANNELS: u32 = 128;
+/// Maximum number of DRAM channels of a partition, and of partitions of a DRAM channel. The arbiters among them
+/// have a 64-bit mask of requests.
+const MAX_SHARED: u32 = 64;
+/// Maximum number of SMs in a machine: those of a whole GH100.
+const MAX_SMS: u32 = 144;
 
 /// Machine: SMs with L1s, two crossbars, and memory partitions with an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,16 +78,99 @@ pub struct MachineConfig {
     pub dram: DramConfig,
 }
 
-/// Function that maps a run of `interleave_bytes` consecutive bytes to a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// Function that maps a run of `interleave_bytes` consecutive bytes to a partition. A number of partitions is `2^k *
+/// m` with an odd `m`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PartitionIndex {
-    /// Number of the run, modulo the number of partitions. A run is a group of `interleave_bytes` consecutive
-    /// bytes.
-    Modulo,
-    /// Number of the run, modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to
-    /// only a few partitions. A run is a group of `interleave_bytes` consecutive bytes.
-    IPoly,
+    /// Number of the run, modulo the number of partitions.
+    Modulo(ModuloIndex),
+    /// The lowest `k` bits of the partition are the number of the run, modulo an irreducible polynomial over GF(2) of
+    /// degree `k`, so that no power-of-two stride maps to only a few partitions. The rest is the remainder, modulo
+    /// `m`, of the number of the run without its lowest `k` bits.
+    IPoly(IPolyIndex),
+    /// Each of the lowest bits of the partition is the XOR of given address bits. The rest is the remainder of the
+    /// number of the run, without as many of its bits.
+    Masks(MasksIndex),
+}
+
+/// Configuration of partitions in rotation; it has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModuloIndex {}
+
+/// Configuration of partitions that a polynomial selects; it has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IPolyIndex {}
+
+/// Configuration of partitions that XORs of address bits select.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MasksIndex {
+    /// For each of the lowest bits of a partition number, the byte-address bits that are XORed to form it.
+    pub bits: Vec<Vec<u32>>,
+}
+
+/// The default value is measured on an H100 (`machines/silicon/README.md`): 80 slices in 16 classes of five.
+impl Default for MasksIndex {
+    fn default() -> Self {
+        Self { bits: vec![vec![11, 13, 17], vec![14, 18, 19], vec![11, 12, 16, 19], vec![13, 15, 19, 20]] }
+    }
+}
+
+impl PartitionIndex {
+    /// Partitions in rotation.
+    pub const MODULO: Self = Self::Modulo(ModuloIndex {});
+    /// Partitions that a polynomial selects.
+    pub const I_POLY: Self = Self::IPoly(IPolyIndex {});
+
+    /// Returns the hash of the partition number, for runs of `run_bytes` bytes; `None` for partitions in rotation.
+    /// The configuration must have been validated.
+    fn hash(&self, num_partitions: u32, run_bytes: u32) -> Option<Hash> {
+        match self {
+            Self::Modulo(_) => None,
+            Self::IPoly(_) => Hash::of_polynomial(num_partitions),
+            Self::Masks(masks) => Hash::of_masks(&masks.of_runs(run_bytes.ilog2())),
+        }
+    }
+}
+
+impl MasksIndex {
+    /// Returns the masks as masks of the bits of a run number. A run has `1 << run_log2` bytes.
+    fn of_runs(&self, run_log2: u32) -> Vec<u64> {
+        let mask = |bits: &Vec<u32>| bits.iter().fold(0, |mask, bit| mask | 1 << (bit - run_log2));
+        self.bits.iter().map(mask).collect()
+    }
+
+    fn validate(&self, partitions: u32, run_bytes: u32, addr_bits: u32, rules: &mut Rules) {
+        let most = (partitions.max(1).trailing_zeros() as usize).min(MAX_HASH_BITS);
+        rules.expect(
+            (1..=most).contains(&self.bits.len()),
+            "bits",
+            format!("a list of {}", self.bits.len()),
+            &format!("a list of 1 to {most} with num_partitions = {partitions}"),
+            "each mask selects one of two halves of the partitions",
+        );
+        let lowest = run_bytes.max(1).ilog2();
+        for bits in &self.bits {
+            let is_set = bits.iter().enumerate().all(|(place, bit)| !bits[..place].contains(bit));
+            let is_of_run = bits.iter().all(|bit| (lowest..addr_bits).contains(bit));
+            rules.expect(
+                !bits.is_empty() && is_set && is_of_run,
+                "bits",
+                format!("{bits:?}"),
+                &format!("different numbers from {lowest} to {}, at least one", addr_bits.saturating_sub(1)),
+                "all `interleave_bytes` bytes of a run are in the same partition",
+            );
+        }
+        if !rules.is_broken("bits") {
+            let is_one_to_one = Hash::of_masks(&self.of_runs(lowest)).is_some();
+            let legal = "lists of which none is the XOR of others";
+            let why = "each line has a place of its own";
+            rules.expect(is_one_to_one, "bits", format!("{:?}", self.bits), legal, why);
+        }
+    }
 }
 
 /// Clock frequencies in kHz.
@@ -130,18 +213,18 @@ impl MachineConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
-        let why = "a sharer mask has one bit per SM";
+        let why = "a whole GH100 has 144 SMs";
         rules.range("num_sms", u64::from(self.num_sms), 1..=MAX_SMS.into(), why);
-        let why = "a 64-bit mask has one bit per partition or channel";
+        let why = "a clock domain has 128 hardware blocks";
         rules.range("num_partitions", u64::from(self.num_partitions), 1..=MAX_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and hence a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
         let (channels, partitions) = (self.channels_per_partition, self.num_partitions);
         let why = "low line address bits select the channel; a 64-bit mask has one bit per channel";
-        rules.power_of_two("channels_per_partition", channels.into(), 1..=MAX_CHANNELS.into(), why);
+        rules.power_of_two("channels_per_partition", channels.into(), 1..=MAX_SHARED.into(), why);
         if !rules.is_broken("channels_per_partition") && !rules.is_broken("num_partitions") {
-            let most = MAX_CHANNELS / partitions;
+            let most = (MAX_CHANNELS / partitions).min(MAX_SHARED);
             let legal =
                 if most < 2 { "1".to_owned() } else { format!("a power of two from 1 to {}", 1 << most.ilog2()) };
             let fewer = format!("1 to {} with channels_per_partition = {channels}", MAX_CHANNELS / channels);
@@ -151,20 +234,18 @@ impl MachineConfig {
         }
         let (sharers, partitions) = (self.partitions_per_channel, self.num_partitions.max(1));
         let why = "address bits select the partition of a burst, in the same way for all channels";
-        let fits = sharers.is_power_of_two() && partitions.is_multiple_of(sharers);
-        rules.expect(fits, "partitions_per_channel", sharers, "a power of two that divides `num_partitions`", why);
+        let fits = sharers.is_power_of_two() && sharers <= MAX_SHARED && partitions.is_multiple_of(sharers);
+        let legal = format!("a power of two that divides `num_partitions`, at most {MAX_SHARED}");
+        rules.expect(fits, "partitions_per_channel", sharers, &legal, why);
         let why = "either a channel serves several partitions or a partition has several channels";
         rules.expect(sharers == 1 || channels == 1, "partitions_per_channel", sharers, "1 with several channels", why);
-        let is_hashed = self.partition_index == PartitionIndex::IPoly;
-        let why = "a polynomial of degree k has 2^k remainders";
-        let fits = !is_hashed || partitions.is_power_of_two();
-        rules.expect(fits, "partition_index", "i-poly", "modulo if `num_partitions` is not a power of two", why);
         rules.range(
             "addr_bits",
             u64::from(self.addr_bits),
             20..=MAX_ADDRESS_BITS.into(),
             "current GPUs have addresses of at most 49 bits",
         );
+        self.validate_partition_index(&mut rules);
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
             let all = [("core_khz", core_khz), ("xbar_khz", xbar_khz), ("l2_khz", l2_khz), ("dram_khz", dram_khz)];
@@ -219,6 +300,28 @@ impl MachineConfig {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
     }
 
+    /// Checks the function that maps runs to partitions against the number of partitions, the size of a run and the
+    /// width of an address.
+    fn validate_partition_index(&self, rules: &mut Rules) {
+        let &Self { num_partitions, interleave_bytes, addr_bits, .. } = self;
+        let is_odd = num_partitions % 2 != 0;
+        let legal = "modulo if `num_partitions` is odd";
+        match &self.partition_index {
+            PartitionIndex::Modulo(_) => {}
+            PartitionIndex::IPoly(_) => {
+                let why = "a polynomial of degree k has 2^k remainders";
+                rules.expect(!is_odd || num_partitions == 1, "partition_index", "i-poly", legal, why);
+            }
+            PartitionIndex::Masks(_) if is_odd => {
+                let why = "each mask selects one of two halves of the partitions";
+                rules.expect(false, "partition_index", "masks", legal, why);
+            }
+            PartitionIndex::Masks(masks) => rules.group("partition_index", |rules| {
+                masks.validate(num_partitions, interleave_bytes, addr_bits, rules);
+            }),
+        }
+    }
+
     fn validate_l1(&self, rules: &mut Rules) {
         let Self { sm, l1, .. } = self;
         l1.validate(rules);
@@ -263,6 +366,10 @@ impl MachineConfig {
         if !tracker.is_on() {
             return;
         }
+        let inputs = num_sms.saturating_add(self.num_partitions);
+        let why = "both L1s and L2 banks are inputs of the reply network";
+        let legal = format!("off with num_sms + num_partitions = {inputs}, more than {MAX_PORTS}");
+        rules.expect(inputs <= MAX_PORTS, "scheme", "not off", &legal, why);
         let why = "a line that the L2 recalls must be removed from every L1, including one that is being supplied";
         rules.expect(!l2.recalls(), "scheme", "not off", "off with l2.flow.coherence = \"sharers\"", why);
         let why = "with decoupled tags, lines are filled and evicted without a miss that reports it";
@@ -290,17 +397,20 @@ impl MachineConfig {
         Topology::new(&self.noc, sms, partitions)
     }
 
-    /// Returns the numbers of extra clock domains for SMs and for routers. The scheduler of the simulator
-    /// (timing wheels) supports at most 128 hardware blocks per domain. Extra domains hold the blocks that do
-    /// not fit into the first domain of their clock.
-    fn more_domains(&self) -> [usize; 2] {
+    /// Returns the numbers of extra clock domains for SMs, for routers and for L2 banks. The scheduler of the
+    /// simulator (timing wheels) supports at most 128 hardware blocks per domain. Extra domains hold the blocks
+    /// that do not fit into the first domain of their clock.
+    fn more_domains(&self) -> [usize; 3] {
         let more = |blocks: usize, kinds: usize| {
             let all = blocks.div_ceil(MAX_PER_KIND).max((blocks * kinds).div_ceil(2 * MAX_PER_KIND));
             all.saturating_sub(1)
         };
         let networks = 2 * (1 + usize::from(self.l2.recalls()) + usize::from(self.tracker.is_on()));
         let routers = self.topology().map_or(0, |topology| topology.routers());
-        [more(self.num_sms.min(MAX_SMS) as usize, 2), more(routers, networks)]
+        let banks = self.num_partitions.min(MAX_CHANNELS) as usize;
+        // Without trackers, the first domain has room for all L2 banks.
+        let banks = if self.tracker.is_on() && banks > MAX_PER_KIND { more(banks, 2) } else { 0 };
+        [more(self.num_sms.min(MAX_SMS) as usize, 2), more(routers, networks), banks]
     }
 
     fn validate_noc(&self, rules: &mut Rules) {
@@ -322,8 +432,8 @@ impl MachineConfig {
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
-        let [sms, routers] = self.more_domains();
-        let more = std::iter::repeat_n(core_khz, sms).chain(std::iter::repeat_n(xbar_khz, routers));
+        let extra = std::iter::zip([core_khz, xbar_khz, l2_khz], self.more_domains());
+        let more = extra.flat_map(|(khz, count)| std::iter::repeat_n(khz, count));
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 
@@ -375,10 +485,7 @@ impl MachineConfig {
     /// `unit_bytes` bytes: L1 lines, L2 lines or bursts.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
-        let hash = match self.partition_index {
-            PartitionIndex::Modulo => None,
-            PartitionIndex::IPoly => Hash::new(self.num_partitions),
-        };
+        let hash = self.partition_index.hash(self.num_partitions, self.interleave_bytes);
         let plain = Interleave::new(self.num_partitions, self.interleave_bytes, unit_bytes);
         Interleave { sharers: self.partitions_per_channel, hash, ..plain }
     }

@@ -72,11 +72,18 @@ impl Machine {
         (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
     }
 
-    /// Returns a bit mask of the SMs whose load-store units were evaluated at the last tick.
+    /// Returns the SMs whose load-store units were evaluated at the last tick.
     #[must_use]
-    pub fn evaluated_lsus(&self, sim: &Simulator) -> u128 {
-        let was_due = |id: BlockId| sim.evaluated_blocks(id.domain.into()) >> id.slot & 1;
-        (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
+    pub fn evaluated_lsus(&self, sim: &Simulator) -> Vec<usize> {
+        let was_due = |sm: &usize| was_evaluated(self.net.id(self.kinds.lsus, *sm), sim);
+        (0..self.lsus().len()).filter(was_due).collect()
+    }
+
+    /// Returns the DRAM channels that were evaluated at the last tick.
+    #[must_use]
+    pub fn evaluated_drams(&self, sim: &Simulator) -> Vec<usize> {
+        let was_due = |channel: &usize| was_evaluated(self.net.id(self.kinds.drams, *channel), sim);
+        (0..self.drams().len()).filter(was_due).collect()
     }
 
     /// Returns a summary of the machine: the kinds of hardware blocks, and the links between them.
@@ -230,4 +237,9 @@ impl Blocks for Machine {
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         self.net.describe(block, to);
     }
+}
+
+/// True if a hardware block was evaluated at the last tick.
+fn was_evaluated(id: BlockId, sim: &Simulator) -> bool {
+    sim.evaluated_blocks(id.domain.into()) >> id.slot & 1 != 0
 }

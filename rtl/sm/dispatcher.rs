@@ -17,6 +17,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CtaDone, CtaLaunch};
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{
     AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, HasPorts, In, Logic, Many, Out, Ports, RxBank, Sleep,
     TxBank,
@@ -63,7 +64,7 @@ impl Dispatcher {
     /// Creates a dispatcher for `num_sms` SMs, without a grid; `path` names the dispatcher in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
-        assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit per SM");
+        assert!((1..=Wide::MAX as usize).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to {}", Wide::MAX);
         Self {
             path: path.to_owned(),
             free: vec![0; num_sms].into(),
@@ -124,12 +125,12 @@ impl Dispatcher {
 
     /// Launches the next CTA on the first SM, in round-robin order, that has a free slot and room in its
     /// channel. Returns true if a CTA was launched.
-    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u128) -> bool {
+    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: Wide) -> bool {
         let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
         let num_sms = self.free.len();
         for turn in 0..num_sms {
             let sm = (usize::from(self.next_sm) + turn) % num_sms;
-            if free >> sm & 1 != 0 && launch.at(sm).is_ready(at) {
+            if free & Wide::line(sm as u32) != Wide::NONE && launch.at(sm).is_ready(at) {
                 launch.at(sm).push(at, cta);
                 self.free[sm] -= 1;
                 self.next_sm = ((sm + 1) % num_sms) as u8;
@@ -151,8 +152,10 @@ impl Dispatcher {
         }
     }
 
-    fn free_mask(&self) -> u128 {
-        self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u128::from(free > 0) << sm)
+    /// Returns the mask of the SMs with a free CTA slot.
+    fn free_mask(&self) -> Wide {
+        let with_room = (0..).zip(&self.free).filter(|(_, free)| **free > 0);
+        with_room.fold(Wide::NONE, |mask, (sm, _)| mask | Wide::line(sm))
     }
 
     /// Evaluates one clock edge, with or without contract checks.
@@ -160,10 +163,11 @@ impl Dispatcher {
         let free = self.free_mask();
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
-        let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
+        let blocked = left && free != Wide::NONE && !self.send(&mut io.launch, at, free);
         // A CTA slot freed in this cycle can be assigned in the next cycle. If a channel to an SM is full, it
         // wakes the dispatcher when it has room again.
-        let may_send = self.launched < self.total && self.free_mask() & !if blocked { free } else { 0 } != 0;
+        let may_send =
+            self.launched < self.total && self.free_mask() & !if blocked { free } else { Wide::NONE } != Wide::NONE;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
     }
 }

@@ -23,6 +23,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::SharerList;
+use crate::cells::lines::{Lines, Wide};
 use crate::choice::CacheGeometry;
 use crate::kernel::{
     Array, ArraySpec, Collide, CounterReader, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_for,
@@ -38,7 +39,7 @@ struct SharerEntry {
     tag: u64,
     /// L1s that hold the line, one bit per L1. With `SharerList::Last`, only the bit of the L1 that received
     /// the line last is set.
-    sharers: u128,
+    sharers: Wide,
     /// L1 at which the next round-robin search for a supplier starts.
     turn: u8,
 }
@@ -59,11 +60,11 @@ impl Payload for SharerEntry {
         to.sized("tag", *tag, shape.tag_bits);
         match shape.list {
             SharerList::All => {
-                to.mask("sharers", *sharers, shape.sms);
+                sharers.describe("sharers", shape.sms, to);
                 to.sized("turn", u64::from(*turn), bits_for(shape.sms));
             }
             SharerList::Last => {
-                let last = if *sharers == 0 { 0 } else { u64::from(sharers.trailing_zeros()) };
+                let last = u64::from(sharers.first().unwrap_or(0));
                 to.sized("sharer", last, bits_for(shape.sms));
             }
         }
@@ -134,10 +135,9 @@ impl Table {
     /// is none, the first of all sharers. Never returns SM `to`.
     fn sharer_for(&self, (set, way): (u32, u32), to: u32) -> Option<u32> {
         let SharerEntry { sharers, turn, .. } = self.entries.row(set)[way as usize];
-        let others = sharers & !(1 << to);
-        let behind = others & (u128::MAX << turn);
-        let among = if behind == 0 { others } else { behind };
-        (among != 0).then(|| among.trailing_zeros())
+        let others = sharers & !Wide::line(to);
+        let behind = others & Wide::all_from(turn.into());
+        behind.first().or_else(|| others.first())
     }
 
     /// Returns the SM that [`Self::supplier`] would select. Uses no port and does not change the table. For
@@ -162,7 +162,7 @@ impl Table {
     /// Adds an SM to the sharers of a line.
     pub fn add(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let TrackerPlace { set, tag, way } = self.find(at, line);
-        let bit = 1 << sm;
+        let bit = Wide::line(sm);
         let source = Source::of_line(line);
         let taken = match way {
             Some(way) => {
@@ -198,8 +198,8 @@ impl Table {
     pub fn remove(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| {
-            entry.sharers &= !(1 << sm);
-            entry.valid = entry.sharers != 0;
+            entry.sharers &= !Wide::line(sm);
+            entry.valid = entry.sharers != Wide::NONE;
         });
     }
 

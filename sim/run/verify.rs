@@ -129,17 +129,15 @@ impl Shadow {
         let lsus = machine.evaluated_lsus(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
         if let Some(duel) = &mut self.duel
-            && lsus != 0
+            && !lsus.is_empty()
         {
             duel.advance(cycle);
         }
         if self.sees_lanes {
             machine.accepted_accesses(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
         }
-        for i in 0..machine.lsus().len() {
-            if lsus >> i & 1 != 0
-                && let Some(watch) = machine.take_watch(i)
-            {
+        for i in lsus {
+            if let Some(watch) = machine.take_watch(i) {
                 if let Err(mismatch) = self.l1s[i].step(cycle, &watch) {
                     self.report(mismatch.to_string());
                 }
@@ -178,12 +176,9 @@ impl Shadow {
                 self.report(format!("cycle {cycle}, partition{i}.tracker: {mismatch}"));
             }
         }
-        let mut drams = sim.evaluated_blocks(usize::from(DRAM));
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
         self.dram_cycle = cycle;
-        while drams != 0 {
-            let i = drams.trailing_zeros() as usize;
-            drams &= drams - 1;
+        for i in machine.evaluated_drams(sim) {
             let events = machine.take_channel_events(i);
             if let Some(Err(mismatch)) = self.channels.get_mut(i).map(|twin| twin.step(&events)) {
                 self.report(format!("{}: {mismatch}", machine.config().channel_path(i as u32)));

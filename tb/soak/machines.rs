@@ -120,10 +120,22 @@ impl Draw {
     fn partitions(&mut self) {
         if self.is_volta || self.random.percent(30) {
             let log2 = if self.is_volta { self.number(0, 5).unwrap_or(6) } else { self.random.below(5) };
-            self.set("num_partitions", 1 << log2);
+            let odd = if self.random.percent(25) { [3, 5][self.random.below(2) as usize] } else { 1 };
+            let odd = if odd << log2 > 128 { 1 } else { odd };
+            self.set("num_partitions", odd << log2);
             let sharers_log2 = self.random.below(log2 + 1);
             self.set("partitions_per_channel", 1 << sharers_log2);
-            self.one_of("partition_index", &["modulo", "i-poly"]);
+            // A run has at most 1 KB, so that its number begins at address bit 10 or below.
+            let masks = ["[10, 13, 17]", "[11, 14]", "[12, 16, 19]", "[15, 18]"];
+            let most = masks.len().min(log2 as usize);
+            match self.random.below(3) {
+                0 if most > 0 => {
+                    let bits = masks[..1 + self.random.below(most as u64) as usize].join(", ");
+                    self.set("partition_index", format!("{{ kind = \"masks\", bits = [{bits}] }}"));
+                }
+                1 if log2 > 0 || odd == 1 => self.set("partition_index.kind", "i-poly"),
+                _ => self.set("partition_index.kind", "modulo"),
+            }
         } else {
             self.range("num_partitions", 1, 12);
             self.one_of("channels_per_partition", &[2, 1]);
@@ -704,7 +716,7 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     let is_volta = random.percent(25);
     let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
     // Machines with many SMs are generated rarely, since they take long to simulate.
-    let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
+    let sms = if draw.random.percent(3) { draw.number(21, 144) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
     draw.partitions();
     draw.range("addr_bits", 26, 49);
@@ -879,7 +891,7 @@ mod tests {
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
     /// Features that present-day GPUs have.
-    const TODAY: [Part; 11] = [
+    const TODAY: [Part; 12] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
         ("separate row and column buses", |config| config.dram.command_bus == CommandBus::Dual),
@@ -887,7 +899,8 @@ mod tests {
         ("word banks in the L1", |config| config.l1.banks.as_words().is_some()),
         ("shared memory carved out of the L1", |config| !config.sm.shared.carve_outs.is_empty()),
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
-        ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
+        ("hashed partitions", |config| config.partition_index == PartitionIndex::I_POLY && config.num_partitions > 1),
+        ("partitions by masks", |config| matches!(config.partition_index, PartitionIndex::Masks(_))),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
         ("routers", |config| config.noc.as_routed().is_some()),
         ("round-robin warps", |config| config.sm.scheduler.typetag_name() == "loose-round-robin"),

@@ -10,7 +10,7 @@ use super::{MIN_QUEUES, Setup, launch, some_kernels};
 /// Settings for eight L2 banks. Every two banks share a DRAM channel, and every two consecutive lines are in
 /// the same bank.
 const SLICES: [&str; 4] =
-    ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index=i-poly"];
+    ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index.kind=i-poly"];
 
 fn slices() -> Setup {
     Setup::run_checked().sets(&SLICES)
@@ -28,7 +28,7 @@ fn schemes_of_the_l2_and_the_least_queues_give_the_results_too() {
     for kernel in ["bfs", "histo", "transpose"] {
         let small = launch(kernel, "small");
         slices().sets(&MIN_QUEUES).passes(&small);
-        slices().sets(&["partitions_per_channel=8", "partition_index=modulo"]).passes(&small);
+        slices().sets(&["partitions_per_channel=8", "partition_index.kind=modulo"]).passes(&small);
         for designs in [&["l2-sectored"][..], &["frc"], &["tracker"], &["pric", "streaming-l2"]] {
             slices().designs(designs).passes(&small);
         }

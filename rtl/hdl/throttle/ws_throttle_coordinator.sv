@@ -72,8 +72,8 @@ module ws_throttle_coordinator #(
   logic [1:0]       phase_q;
   logic [15:0]      key_q;
   logic [CORES-1:0] got_q;
-  logic [26:0]      misses_q;
-  logic [30:0]      instructions_q;
+  logic [27:0]      misses_q;
+  logic [31:0]      instructions_q;
   logic             hot_q;
   logic [2:0]       streak_q;
   logic [6:0]       base_q, best_limit_q;
@@ -96,14 +96,14 @@ module ws_throttle_coordinator #(
   endfunction
   localparam int PER_MISS = 1000 / common(1000, MPKI), PER_INSTRUCTION = MPKI / common(1000, MPKI);
 
-  function automatic is_above(input [26:0] m, input [30:0] i);
-    is_above = 41'(PER_MISS) * 41'(m) > 41'(PER_INSTRUCTION) * 41'(i);
+  function automatic is_above(input [27:0] m, input [31:0] i);
+    is_above = 42'(PER_MISS) * 42'(m) > 42'(PER_INSTRUCTION) * 42'(i);
   endfunction
 
   // Step 1, port `report`: adds the reports of all cores, from the first core to the last.
   logic [CORES-1:0] got_1;
-  logic [26:0]      misses_1;
-  logic [30:0]      instructions_1;
+  logic [27:0]      misses_1;
+  logic [31:0]      instructions_1;
   logic             hot_1;
   logic [23:0]      best_count_1;
   logic [6:0]       best_limit_1, highest;
@@ -123,10 +123,10 @@ module ws_throttle_coordinator #(
               || report_instructions_i[c*24+:24] == best_count_1 && limit_in(c, base_q) < best_limit_1)
             {best_count_1, best_limit_1} = {report_instructions_i[c*24+:24], limit_in(c, base_q)};
         end else begin
-          misses_1 = misses_1 + 27'(report_misses_i[c*20+:20]);
-          instructions_1 = instructions_1 + 31'(report_instructions_i[c*24+:24]);
+          misses_1 = misses_1 + 28'(report_misses_i[c*20+:20]);
+          instructions_1 = instructions_1 + 32'(report_instructions_i[c*24+:24]);
           if (TRIGGER == 1 || TRIGGER == 2 && c + 1 == COORDINATOR)
-            hot_1 |= is_above(27'(report_misses_i[c*20+:20]), 31'(report_instructions_i[c*24+:24]));
+            hot_1 |= is_above(28'(report_misses_i[c*20+:20]), 32'(report_instructions_i[c*24+:24]));
         end
       end
     end

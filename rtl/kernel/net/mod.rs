@@ -239,15 +239,19 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Allocates slots for `count` hardware blocks of a kind, in the first domains of a clock that have room.
     fn allocate_slots(&mut self, kind: usize, domain: u8, count: usize) -> Vec<BlockRange> {
         let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
-        let mut wheels = self.wheels(domain).into_iter();
-        let most = if wheels.len() > 1 { MAX_PER_KIND } else { SEATS.into() };
-        let mut wheel = wheels.next();
+        let wheels = self.wheels(domain);
+        // In the first pass over the domains, another kind with as many blocks still fits beside this one.
+        let passes = [MAX_PER_KIND, SEATS.into()].into_iter().skip(usize::from(wheels.len() == 1));
+        let mut rooms = passes.flat_map(|most| wheels.iter().map(move |&wheel| (wheel, most)));
+        let mut room_in = rooms.next();
         while first < count {
-            let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} more blocks") };
+            let Some((at, most)) = room_in else {
+                panic!("the domains of clock {domain} have no room for {count} more blocks")
+            };
             let slot = self.num_blocks(at);
             let room = (most - here).min(usize::from(SEATS - slot)).min(usize::from(64 - slot % 64));
             if room == 0 {
-                (here, wheel) = (0, wheels.next());
+                (here, room_in) = (0, rooms.next());
                 continue;
             }
             let taken = room.min(count - first);

@@ -29,22 +29,23 @@
 //! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` with
 //! `rtl/hdl/throttle/ws_throttle_coordinator.sv`.
 
-use arbitrary_int::{u27, u31};
+use arbitrary_int::u28;
 use serde::{Deserialize, Serialize};
 
 use super::memo::Memo;
 use super::{DwtConfig, Periods, Persist, Trigger};
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep, bits_of};
 use crate::throttle::Hub;
 use crate::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
 use crate::throttle::side::HubIo;
 
 /// Maximum number of cores that report to the coordinator.
-const MAX_CORES: u32 = 128;
-/// Sum of the misses of all cores: 7 bits wider than the count of one core.
-type AllMisses = u27;
+const MAX_CORES: u32 = 144;
+/// Sum of the misses of all cores: 8 bits wider than the count of one core.
+type AllMisses = u28;
 /// Sum of the thread instructions of all cores.
-type AllInstructions = u31;
+type AllInstructions = u32;
 
 /// Phase of the search for the best limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
@@ -65,7 +66,7 @@ enum Phase {
 struct Search {
     phase: Phase,
     /// Cores that have reported, one bit per core.
-    got: u128,
+    got: Wide,
     misses: AllMisses,
     instructions: AllInstructions,
     /// True if, in this period, a single core has exceeded the miss threshold and its counts alone can start
@@ -99,10 +100,13 @@ impl Coordinator {
     /// Creates a coordinator for cores whose schedulers have `most` warps each; `path` appears in messages.
     ///
     /// # Panics
-    /// Panics if there are no cores or more than 128.
+    /// Panics if there are no cores or more than 144.
     #[must_use]
     pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
-        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit per core");
+        assert!(
+            (1..=MAX_CORES).contains(&num_cores),
+            "{path}: {num_cores} cores, expected 1 to {MAX_CORES}: the sums have room for their counts"
+        );
         Self {
             path: path.to_owned(),
             num_cores,
@@ -142,7 +146,7 @@ impl Coordinator {
         if sampled != (search.phase == Phase::Sample) {
             return;
         }
-        search.got |= 1 << core;
+        search.got |= Wide::line(core);
         if sampled {
             let (most, of) = search.best.unwrap_or((Instructions::default(), self.most));
             if instructions > most || instructions == most && most > Instructions::default() && limit < of {
@@ -150,7 +154,7 @@ impl Coordinator {
             }
         } else {
             search.misses += misses.widen();
-            search.instructions += instructions.widen();
+            search.instructions += u32::from(instructions);
             let counts_alone = match self.config.trigger {
                 Trigger::Sum => false,
                 Trigger::AnyCore => true,
@@ -245,8 +249,7 @@ impl Block for Coordinator {
                 more |= link.has_beat(at);
             }
         }
-        let all = u128::MAX >> (u128::BITS - self.num_cores);
-        if self.search.got == all
+        if self.search.got == !Wide::all_from(self.num_cores)
             && let Some(kind) = self.decide()
         {
             for core in 0..self.num_cores {
@@ -266,7 +269,7 @@ impl Block for Coordinator {
         let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
         to.state("phase", *phase);
         to.bits("key", *key);
-        to.mask("got", *got, *num_cores);
+        got.describe("got", *num_cores, to);
         to.bits("misses", *misses);
         to.bits("instructions", *instructions);
         to.flag("hot", *hot);

@@ -225,7 +225,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
     let lines = ResolvedMachine::new(&request).unwrap_err().lines();
     let expected = [
         "mine.toml:2:1: unknown key `colour`",
-        "mine.toml:3:11: `num_sms` is -1, expected 1 to 128: ",
+        "mine.toml:3:11: `num_sms` is -1, expected 1 to 144: ",
         "--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`",
         "--set:1:4: unknown key `l1.setz`",
         "--set:1:9: `l1.ways` is \"many\"",
@@ -418,8 +418,8 @@ fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
 #[test]
 fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
     for (set, message) in [
-        ("num_sms=-1", "`num_sms` is -1, expected 1 to 128: a sharer mask"),
-        ("num_sms=5000000000", "`num_sms` is 5000000000, expected 1 to 128: "),
+        ("num_sms=-1", "`num_sms` is -1, expected 1 to 144: a whole GH100"),
+        ("num_sms=5000000000", "`num_sms` is 5000000000, expected 1 to 144: "),
         ("sm.operands.sp_collectors=1000", "`sm.operands.sp_collectors` is 1000, expected 1 to 8: "),
         ("sm.pipes.sfu.latency=65536", "`sm.pipes.sfu.latency` is 65536, expected 1 to 512: "),
         ("sm.shared.carve_outs=[\"x\"]", "`sm.shared.carve_outs` is [\"x\"], expected an array of integers"),
@@ -432,9 +432,9 @@ fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
         ("l2.flow.fetch=16KB", "`l2.flow.fetch` is \"16KB\", expected one of line, sectors"),
         ("l2.flow={ kind = \"transient\", frc = { entries = -1 } }", "`l2.flow.frc.entries` is -1, expected "),
         ("l1.index={ kind = \"i-poly\", addr_bits = -1 }", "`l1.index.addr_bits` is -1, expected "),
-        ("num_partitions=100", "num_partitions is 100, expected 1 to 64: a 64-bit mask has one bit per partition"),
+        ("num_partitions=200", "num_partitions is 200, expected 1 to 128: a clock domain has 128 hardware blocks"),
         ("channels_per_partition=3", "channels_per_partition is 3, expected a power of two from 1 to 64: "),
-        ("channels_per_partition=16", "channels_per_partition is 16, expected a power of two from 1 to 8: "),
+        ("channels_per_partition=32", "channels_per_partition is 32, expected a power of two from 1 to 16: "),
         ("l1.sets=65535", "l1.sets is 65535, expected a power of two from 1 to 4096: the set index is a bit field"),
         ("clock.core_khz=4294967295", "clock.core_khz is 4294967295, expected 1000 to 10000000: a clock"),
     ] {
@@ -611,14 +611,14 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
 }
 
 #[test]
-fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of_two() {
+fn partitions_that_share_channels_must_divide_evenly_and_a_polynomial_needs_an_even_number() {
     assert_eq!(
-        expect_errors(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
+        expect_errors(&[], &["partitions_per_channel=4", "num_partitions=9", "partition_index.kind=i-poly"]),
         [
-            "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`: address \
-             bits select the partition of a burst, in the same way for all channels",
-            "--set:1:17: partition_index is i-poly, expected modulo if `num_partitions` is not a power of two: a \
-             polynomial of degree k has 2^k remainders",
+            "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`, at most 64: \
+             address bits select the partition of a burst, in the same way for all channels",
+            "--set:1:1: partition_index is i-poly, expected modulo if `num_partitions` is odd: a polynomial of \
+             degree k has 2^k remainders",
         ]
     );
     let both = expect_errors(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use rtl::cells::line::LINE_BYTES;
 use rtl::cells::line::LineData;
+use rtl::cells::lines::{Lines, Wide};
 use rtl::kernel::{Describe, Edge};
 use rtl::l2::{Eviction, Frc, FrcEntry, FrcShape, FrcState, LineState, Tag};
 
@@ -254,7 +255,7 @@ impl Unit {
         ports.input("acc_way", bits(bank_ways), way.unwrap_or(0));
         ports.input("acc_id", 32, id);
         if copies && !self.dut.entry(who).state.is_evicting() {
-            self.dut.eviction_mut(who).sharers |= 1 << sm;
+            self.dut.eviction_mut(who).sharers |= Wide::line(sm);
         }
         match op {
             1 => {
@@ -340,7 +341,7 @@ impl Unit {
         ports.output_if("exc_set", bits(self.shape.bank_sets), new.as_ref().map(|(new, _)| new.set));
         ports.output_if("exc_id", 32, new.as_ref().map(|(new, _)| new.leaving.id));
         ports.output_if("exc_wr_pend", 1, new.as_ref().map(|(new, _)| new.wr_pend));
-        ports.output_if("exc_sharers", l1s, new.as_ref().map(|(new, _)| new.leaving.sharers as u64));
+        ports.output_if("exc_sharers", l1s, new.as_ref().map(|(new, _)| new.leaving.sharers.low()));
         ports.wide_output("exc_line", line_bytes * 8, new.as_ref().map(|(_, line)| &line.0[..]));
         let (Some(entry), Some((new, _))) = (swapped, new) else { return };
         let leaving = Eviction { sharers: sharers.into(), dirty, ..new.leaving };
@@ -376,15 +377,15 @@ impl Unit {
     }
 
     fn recall(&mut self, ports: &mut Ports, often: u64) {
-        let told = self.any(|entry| entry.state == FrcState::VictInv && entry.leaving.sharers != 0);
+        let told = self.any(|entry| entry.state == FrcState::VictInv && entry.leaving.sharers != Wide::NONE);
         let told = told.filter(|_| self.random.percent(often));
-        let sm = told.map(|entry| self.dut.entry(entry).leaving.sharers.trailing_zeros());
+        let sm = told.map(|entry| self.dut.entry(entry).leaving.sharers.first().unwrap_or(0));
         ports.input("recall_valid", 1, told.is_some());
         ports.input("recall_entry", bits(self.entries()), told.unwrap_or(0));
         ports.output_if("recall_sm", bits(self.shape.l1s), sm);
         if let Some(entry) = told {
             let leaving = self.dut.eviction_mut(entry);
-            leaving.sharers &= leaving.sharers - 1;
+            leaving.sharers = leaving.sharers.without_first();
             leaving.inv_left += 1;
         }
     }

@@ -27,10 +27,10 @@ block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
         Mistake::new("up <= MOST && (core + 1 < CORES || CORES == 1)", "up <= MOST"),
-        Mistake::new("41'(m) > 41'(PER_I", "41'(m) >= 41'(PER_I"),
+        Mistake::new("42'(m) > 42'(PER_I", "42'(m) >= 42'(PER_I"),
         Mistake::new("report_valid_i[c] && report_sample_i[c] == (phase_q == SAMPLE)", "report_valid_i[c]"),
         Mistake::new("&& limit_in(c, base_q) < best_limit_1", ""),
-        Mistake::new("misses_1 = misses_1 + 27'(report", "misses_1 = misses_q + 27'(report"),
+        Mistake::new("misses_1 = misses_1 + 28'(report", "misses_1 = misses_q + 28'(report"),
         Mistake::new("found && best_limit_1 == highest && highest", "found && highest"),
         Mistake::new("&& highest < 7'(MOST)", ""),
         Mistake::new("streak_1 >= 3'(ABOVE)", "streak_1 > 3'(ABOVE)"),

@@ -7,13 +7,14 @@ use super::super::super::mshr::MshrEntry;
 use super::super::lines::{LinePlace, Spot, part_of};
 use super::evictions::{Eviction, Job};
 use super::{Transient, spot_of};
+use crate::cells::lines::{Lines, Wide};
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// Sets the mask of L1s that have a copy of the line at `(set, way)` to `new`. Returns the previous mask,
 /// which belonged to the line that was in this way before.
-pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: Wide) -> Wide {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
     old
@@ -25,7 +26,7 @@ impl Transient {
     pub(super) fn start_eviction(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let MshrEntry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
-        let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
+        let sharers = self.sharers.as_mut().map_or(Wide::NONE, |sharers| replace(sharers, at, (set, way), Wide::NONE));
         *self.evictions.way_mut(entry) = Eviction {
             sharers,
             inv_left: 0,
@@ -98,13 +99,13 @@ impl Transient {
         let line = self.core.place.interleave.unit(self.core.place.partition, self.eviction_line(who));
         let line = line >> self.core.place.parts_log2();
         let leaving = self.eviction_mut(who);
-        let sm = leaving.sharers.trailing_zeros() as u8;
-        leaving.sharers &= leaving.sharers - 1;
+        let Some(sm) = leaving.sharers.first() else { self.core.breach(at, "a recall without an L1 that has a copy") };
+        leaving.sharers = leaving.sharers.without_first();
         leaving.inv_left += 1;
-        if leaving.sharers == 0 {
+        if leaving.sharers == Wide::NONE {
             self.evictions.finish_recalls();
         }
-        recall.inv.push(at, Invalidate { line, sm, leaver: who as u16 });
+        recall.inv.push(at, Invalidate { line, sm: sm as u8, leaver: who as u16 });
         false
     }
 

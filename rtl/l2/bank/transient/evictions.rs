@@ -21,13 +21,14 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::config::BankPlace;
 use crate::cells::fifo::Fifo;
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload, bits_for};
 
 /// Remaining steps of the eviction of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
     /// L1s to which a recall of the line must still be sent, one bit per L1.
-    pub sharers: u128,
+    pub sharers: Wide,
     /// Number of recalls that were sent and not yet acknowledged.
     pub inv_left: u8,
     /// True if the line must still be written to memory.
@@ -47,7 +48,7 @@ impl Eviction {
     /// True while an L1 may still have a copy of the evicted line.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.sharers != 0 || self.inv_left != 0
+        self.sharers != Wide::NONE || self.inv_left != 0
     }
 
     /// True while the line must still be written to memory, or memory must still acknowledge the eviction.
@@ -61,7 +62,7 @@ impl Eviction {
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
-            to.mask("sharers", *sharers, l1s);
+            sharers.describe("sharers", l1s, to);
             to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
         }
         to.flag("dirty", *dirty);

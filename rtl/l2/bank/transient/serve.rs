@@ -12,6 +12,7 @@ use super::frc::FrcState;
 use super::pending::Pending;
 use super::{Transient, spot_of};
 use crate::cells::fifo::Fifo;
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 use crate::replacement::priority::EvictionPriority;
@@ -271,10 +272,10 @@ impl Transient {
         if let Some(frc) = frc.as_mut().filter(|_| way >= core.config.ways) {
             let entry = frc.number(set, way - core.config.ways);
             if !frc.entry(entry).state.is_evicting() {
-                frc.eviction_mut(entry).sharers |= 1 << sm;
+                frc.eviction_mut(entry).sharers |= Wide::line(sm.into());
             }
         } else if !core.tags.row(set)[way as usize].state.is_evicting() {
-            sharers.update(at, set, way, |cell| cell.0 |= 1 << sm);
+            sharers.update(at, set, way, |cell| cell.0 |= Wide::line(sm.into()));
         }
     }
 }

@@ -15,6 +15,7 @@ use super::Transient;
 use super::evict::replace;
 use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
+use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt, bits_for};
 use crate::replacement::priority::EvictionPriority;
 
@@ -102,7 +103,7 @@ impl Transient {
             at.cycle(),
             core.path
         );
-        let copies = sharers.as_mut().map_or(0, |all| replace(all, at, (set, way), leaving.sharers));
+        let copies = sharers.as_mut().map_or(Wide::NONE, |all| replace(all, at, (set, way), leaving.sharers));
         let dirty = old.state == LineState::Modified;
         let unheard = *acknowledged && old.state.is_here();
         frc.exchange(at, entry, old, Eviction { sharers: copies, dirty, unheard, ..leaving });
