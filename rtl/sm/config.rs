@@ -207,6 +207,10 @@ pub struct SmConfig {
     pub trace_timing: TraceTiming,
     /// Source of instructions for the fetch stage.
     pub icache: InstructionStore,
+    /// Number of entries of each warp's instruction buffer: 2, or 4 with a perfect instruction store. A fetch fills
+    /// two entries. With two entries, a single warp issues two instructions in four cycles; with four, one in every
+    /// cycle.
+    pub instruction_buffer: u32,
     /// Execution pipes and their timing.
     pub pipes: PipeConfig,
     /// Register file banks and operand collectors.
@@ -309,6 +313,16 @@ impl SmConfig {
         if let InstructionStore::Cache(icache) = &self.icache {
             rules.group("icache", |rules| icache.validate(line_bytes, rules));
         }
+        let entries = self.instruction_buffer;
+        let why = "a fetch fills two entries";
+        rules.expect(matches!(entries, 2 | 4), "instruction_buffer", entries, "2 or 4", why);
+        let is_perfect = matches!(self.icache, InstructionStore::Perfect {});
+        let sides = [
+            Side::new("instruction_buffer", entries, "2 with an instruction cache"),
+            Side::new("icache", "cache", "perfect with sm.instruction_buffer = 4"),
+        ];
+        let why = "a fetch from the cache starts at the pc of its warp, so its buffer must be empty";
+        rules.expect_relation(is_perfect || entries != 4, sides, why);
         let half = LANES as u32;
         let why = "a warp is 32 lanes or two such halves";
         rules.expect(self.halves() * half == self.warp_lanes, "warp_lanes", self.warp_lanes, "32 or 64", why);

@@ -298,7 +298,7 @@ impl SmCore {
             path: path.to_owned(),
             identity: Identity { sm, num_sms, num_warps: config.warps * config.halves() },
             loaded: None,
-            fetch: Fetch::new(warps, config.num_sub_cores()),
+            fetch: Fetch::new(warps, config.num_sub_cores(), config.instruction_buffer),
             icache: None,
             pooled: is_ranked || schedulers[0].is_two_level() || config.warp_limit != 0,
             schedulers,
@@ -505,17 +505,25 @@ impl SmCore {
     /// that have exited.
     #[inline(always)]
     fn fill_buffers(&mut self, loaded: &Loaded, fetched: u64) {
-        let mut rest = fetched & self.warps.live();
+        let mut rest = fetched & self.warps.live() & !self.fetch.flushed();
         while rest != 0 {
             let warp = rest.trailing_zeros() as u8;
             rest &= rest - 1;
             let pc = self.stacks.pc(warp);
-            let both = match &loaded.recorded {
-                None => pc as usize + 1 < loaded.table.len(),
-                Some(_) => self.streams.has_second(warp),
+            let Self { fetch, streams, .. } = self;
+            let exists = |ahead| match &loaded.recorded {
+                None => ((pc + ahead) as usize) < loaded.table.len(),
+                Some(_) => streams.has_ahead(warp, ahead),
             };
-            self.fetch.fill(warp, both);
-            self.show_head(loaded, warp, pc);
+            let was_empty = if fetch.appends() {
+                fetch.append(warp, exists)
+            } else {
+                fetch.fill(warp, exists(1));
+                true
+            };
+            if was_empty {
+                self.show_head(loaded, warp, pc);
+            }
         }
     }
 
@@ -755,6 +763,7 @@ pub(super) mod tests {
             sub_cores: false,
             scheduler: GreedyThenOldest {}.into(),
             warp_limit: 0,
+            instruction_buffer: 2,
             trace_timing: TraceTiming::Pipes,
             pipes: PipeConfig {
                 operand_read: 1,

@@ -494,6 +494,7 @@ pub fn fermi() -> SmConfig {
         sub_cores: false,
         scheduler: GreedyThenOldest {}.into(),
         warp_limit: 0,
+        instruction_buffer: 2,
         trace_timing: TraceTiming::Pipes,
         icache: InstructionStore::Perfect {},
         pipes: PipeConfig {

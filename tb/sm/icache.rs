@@ -21,6 +21,7 @@ const PER_LINE: usize = 16;
 
 fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -> Kernel {
     kernel.config.icache = InstructionStore::Cache(config);
+    kernel.config.instruction_buffer = 2;
     kernel.line_delay = delay;
     kernel
 }

@@ -162,6 +162,7 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     kernel.dynamic_shared = 32 * threads;
     kernel.delay = [1, 7, 100][generator.next(3) as usize];
     kernel.seed = seed;
+    kernel.config.instruction_buffer = [2, 4][(seed % 2) as usize];
     if generator.next(3) == 0 {
         kernel.config.schedulers = 1;
     }

@@ -29,6 +29,22 @@ fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
     assert_eq!(dependent("setp.eq.u32 %p1, %r2, %r3;", "@%p1 add.u32 %r4, %r1, 1;"), 6);
 }
 
+#[test]
+fn a_lone_warp_issues_in_every_cycle_if_its_buffer_has_four_entries() {
+    let issued = |entries| {
+        // The sums keep all eight results alive, so that each has a register of its own.
+        let moves = (1..=8).map(|n| format!("mov.u32 %r{n}, {n}; "));
+        let sums = (2..=8).map(|n| format!("add.u32 %r1, %r1, %r{n}; "));
+        let mut kernel = Kernel::bare(&moves.chain(sums).collect::<String>());
+        kernel.config.instruction_buffer = entries;
+        let cycles = cycles_of(&kernel);
+        cycles[..8].iter().map(|cycle| cycle - cycles[0]).collect::<Vec<_>>()
+    };
+    // With two entries, the buffer must be empty before the next fetch, whose instructions issue two cycles later.
+    assert_eq!(issued(2), [0, 1, 4, 5, 8, 9, 12, 13]);
+    assert_eq!(issued(4), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
 /// Returns the number of cycles between the issue of `first` and the issue of `second`, which needs the
 /// result of `first`. The register file has `banks` banks.
 fn dependent_with(banks: u32, first: &str, second: &str) -> u64 {

@@ -243,7 +243,7 @@ impl Draw {
     /// be as small as a single line.
     fn icache(&mut self, l1_line_bytes: u32) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
-            return;
+            return self.one_of("sm.instruction_buffer", &[2, 4]);
         }
         self.set("sm.icache.kind", "cache");
         self.sets("sm.icache", 6, 2, l1_line_bytes == 128);
@@ -891,7 +891,7 @@ mod tests {
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
     /// Features that present-day GPUs have.
-    const TODAY: [Part; 12] = [
+    const TODAY: [Part; 13] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
         ("separate row and column buses", |config| config.dram.command_bus == CommandBus::Dual),
@@ -901,6 +901,7 @@ mod tests {
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
         ("hashed partitions", |config| config.partition_index == PartitionIndex::I_POLY && config.num_partitions > 1),
         ("partitions by masks", |config| matches!(config.partition_index, PartitionIndex::Masks(_))),
+        ("deep instruction buffers", |config| config.sm.instruction_buffer > 2),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
         ("routers", |config| config.noc.as_routed().is_some()),
         ("round-robin warps", |config| config.sm.scheduler.typetag_name() == "loose-round-robin"),

@@ -148,9 +148,10 @@ impl Streams {
         stream.next()
     }
 
-    /// True if the warp has a recorded step after the next one.
-    pub fn has_second(&self, warp: u8) -> bool {
-        self.second(warp).is_some()
+    /// True if the warp has a recorded step `count` steps after the next one.
+    pub fn has_ahead(&self, warp: u8, count: u32) -> bool {
+        let stream = &self.streams[usize::from(warp) % MAX_WARPS];
+        stream.at(stream.step + count).is_some()
     }
 
     /// Returns the instruction of the recorded step after the next one; `None` if there is no such step.
