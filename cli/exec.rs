@@ -14,7 +14,7 @@ use super::{Exit, output};
 use warpsieve::config::ResolvedMachine;
 
 /// Compute capabilities of the GPUs of the built-in machines, times ten.
-const CAPABILITIES: [(&str, u32); 4] = [("fermi", 20), ("kepler", 35), ("volta", 70), ("hopper", 90)];
+const CAPABILITIES: [(&str, u32); 5] = [("fermi", 20), ("kepler", 35), ("volta", 70), ("ampere", 80), ("hopper", 90)];
 /// Compute capability of machines that are not built in, times ten: the lowest that nvcc 13 supports.
 const DEFAULT_CAPABILITY: u32 = 75;
 

@@ -8,7 +8,10 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     for (list, folder) in [("machines", "."), ("designs", "designs")] {
         println!("cargo::rerun-if-changed={folder}");
-        let files = names(Path::new(folder))?.iter().fold(String::new(), |mut files, name| {
+        let mut names = names(Path::new(folder))?;
+        // The default machine is the first.
+        names.sort_by_key(|name| name != "fermi");
+        let files = names.iter().fold(String::new(), |mut files, name| {
             let file = format!("{folder}/{name}.toml");
             let path = format!("machines/{}", file.trim_start_matches("./"));
             let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{file}"));

@@ -12,7 +12,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// Built-in machines, sorted by name.
+/// Built-in machines: the default machine `fermi`, and the others sorted by name.
 pub const MACHINES: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/machines.rs"));
 
 /// Built-in designs, sorted by name.

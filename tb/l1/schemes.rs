@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_l1ds_of_the_papers_are_found_each_once() {
         let names: Vec<_> = schemes().iter().map(|scheme| scheme.name).collect();
-        for name in ["fermi", "hopper", "decoupled", "decoupled-dueling", "pdp", "mrpb", "streaming", "pric", "ship"] {
+        for name in ["fermi", "ampere", "decoupled", "decoupled-dueling", "pdp", "mrpb", "streaming", "pric", "ship"] {
             assert_eq!(names.iter().filter(|found| **found == name).count(), 1, "{name} in {names:?}");
         }
         // The designs `baseline` and `frc` do not change the machine's L1D, so their scheme is listed under

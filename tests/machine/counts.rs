@@ -171,6 +171,7 @@ macro_rules! tables {
 }
 
 tables! {
+    ampere: kernels_of("ampere");
     fermi: kernels_of("fermi");
     gddr5_reference: kernels_of("gddr5-reference");
     hbm2: kernels_of("hbm2");

@@ -52,6 +52,19 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
+/// Designs that do not go with the L1 of an A100 or H100, or with its fetches of sector pairs.
+const UNIFIED: &[&str] = &[
+    "fetch-on-write",
+    "fully-associative",
+    "kepler-l1-32k",
+    "kepler-l1-48k",
+    "l1-128k",
+    "unbounded",
+    "ways-16",
+    "ways-32",
+    "ways-64",
+];
+
 /// Designs that a machine rejects. The reasons are:
 ///
 /// - The Fermi hash requires 32 or 64 sets of 128-byte lines.
@@ -59,11 +72,11 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// - The contention test needs all lines that a warp accesses. On Southern Islands, it would see only those
 ///   of half a warp.
 /// - Only the overlapped flow of the L2 can choose which data a miss fetches.
-/// - On a V100 and an H100, some ways of the L1 serve as shared memory, so the L1 must have enough ways.
+/// - On a V100, an A100 and an H100, some ways of the L1 serve as shared memory, so the L1 must have enough ways.
 /// - Each link of a cluster leads to its own partitions, and two machines have only one partition.
 /// - A partitioned L2 needs sets of 16 ways.
 /// - Hawkeye needs 8 sampled sets.
-const DO_NOT_GO: [(&str, &[&str]); 6] = [
+const DO_NOT_GO: [(&str, &[&str]); 7] = [
     ("gddr5-reference", &["two-level-noc"]),
     ("hbm2", &["two-level-noc"]),
     (
@@ -107,20 +120,8 @@ const DO_NOT_GO: [(&str, &[&str]); 6] = [
             "frc-512",
         ],
     ),
-    (
-        "hopper",
-        &[
-            "fetch-on-write",
-            "fully-associative",
-            "kepler-l1-32k",
-            "kepler-l1-48k",
-            "l1-128k",
-            "unbounded",
-            "ways-16",
-            "ways-32",
-            "ways-64",
-        ],
-    ),
+    ("ampere", UNIFIED),
+    ("hopper", UNIFIED),
 ];
 
 #[test]
