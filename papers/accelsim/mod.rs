@@ -1,5 +1,7 @@
 //! Comparison of our kernel cycles with those of the simulator Accel-Sim.
 
+mod modern;
+
 use std::path::Path;
 
 use miette::miette;
@@ -14,11 +16,14 @@ use crate::runs::{Point, RunFailure};
 use crate::{Figure, FigureError, Session};
 
 /// List of the figures that compare our simulator with Accel-Sim.
-pub(super) const FIGURES: &[Figure] = &[Figure {
-    name: "accelsim/cycles",
-    description: "Cycles of 18 kernels, compared with Accel-Sim on traces of the same programs",
-    draw: cycles,
-}];
+pub(super) const FIGURES: &[Figure] = &[
+    Figure {
+        name: "accelsim/cycles",
+        description: "Cycles of 18 kernels, compared with Accel-Sim on traces of the same programs",
+        draw: cycles,
+    },
+    Figure { name: "accelsim/modern", description: "The same for a V100, an A100 and an H100", draw: modern::draw },
+];
 
 /// Kernel with two cycle counts from Accel-Sim: one with its stock configuration, and one with an instruction
 /// cache that always hits.
@@ -82,8 +87,13 @@ fn cycles(session: &Session) -> Result<Page, FigureError> {
 
 /// Exports a launch file as a trace, replays the trace on our machine, and returns the cycles.
 fn export_and_replay(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, RunFailure> {
+    replay_as(launch, resolved, TraceForm::default())
+}
+
+/// Exports a launch file as a trace of the given form, replays the trace on our machine, and returns the cycles.
+fn replay_as(launch: &Path, resolved: &ResolvedMachine, form: TraceForm) -> Result<u64, RunFailure> {
     let folder = Scratch::new().map_err(|e| RunFailure::Failed(format!("no folder for a trace: {e}")))?;
-    export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
+    export(open(launch, None)?, &resolved.config, folder.path(), form)?;
     let recording = Trace::open(folder.path())?;
     let report = replay(&recording, &resolved.config, &RunOptions::default(), &mut |_| {})?;
     match report.outcome {

@@ -8,6 +8,7 @@ use warpsieve::run::Counters;
 use warpsieve::text::format_thousands;
 
 use super::gpu::{GpuMeasurement, ProfilerCounters, read_measurements};
+use super::{GPU, MACHINE};
 use crate::apart::Deviation;
 use crate::judge::mean;
 use crate::page::{Drawing, Page};
@@ -15,10 +16,6 @@ use crate::runs::{Point, resolve_config};
 use crate::scatter::{Dot, Scatter};
 use crate::{FigureError, Session};
 
-/// Name of our machine that models the GPU.
-const MACHINE: &str = "hopper";
-/// Name of the folder with the measurements on the GPU.
-const GPU: &str = "h100-sxm";
 /// Prefix of the names of the matrix multiplication kernels that need a machine with tensor cores.
 const TENSOR: &str = "tensor-";
 /// Number of GPU core cycles in ten microseconds. A kernel that takes fewer cycles spends most of its time on
