@@ -270,7 +270,7 @@ impl DramChannel {
         let DramIo { mut req, mut rsp } = io;
         let cycle = at.cycle();
         let reads = self.replies.has_room();
-        let sent = self.replies.send(&mut rsp, self.sharers, at);
+        let sent = self.replies.send(&mut rsp, &self.sharers, at);
         if sent {
             self.report(|| ChannelEvent::Sent { cycle });
         }

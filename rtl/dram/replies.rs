@@ -99,7 +99,7 @@ impl Replies {
 
     /// Sends the oldest burst, if its latency has elapsed and the link to its L2 bank has room. Returns true
     /// if a burst was sent.
-    pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: Interleave, at: &mut impl AnyEdge) -> bool {
+    pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: &Interleave, at: &mut impl AnyEdge) -> bool {
         if self.first_due > at.cycle() {
             return false;
         }

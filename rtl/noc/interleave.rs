@@ -159,9 +159,9 @@ impl Hash {
 
     /// Returns the fan-in of the XOR tree that computes each hashed bit of the turn. `run_bits` is the width in
     /// bits of the run number.
-    fn fan_ins(self, run_bits: u32) -> impl Iterator<Item = u32> {
+    fn fan_ins(&self, run_bits: u32) -> impl Iterator<Item = u32> {
         let all = u64::MAX >> (u64::BITS - run_bits.clamp(1, u64::BITS));
-        self.masks.into_iter().take(self.bits.into()).map(move |mask| (mask & all).count_ones())
+        self.masks.iter().take(self.bits.into()).map(move |mask| (mask & all).count_ones())
     }
 }
 
@@ -176,7 +176,7 @@ impl Interleave {
     /// Returns the number of the partition that holds a unit (cache line or DRAM burst).
     #[inline]
     #[must_use]
-    pub fn partition(self, unit: u64) -> u32 {
+    pub fn partition(&self, unit: u64) -> u32 {
         let run = unit >> self.run_log2;
         let turn = match &self.hash {
             None => (run % u64::from(self.num_partitions)) as u32,
@@ -190,7 +190,7 @@ impl Interleave {
 
     /// Returns the number of run `run` (a group of consecutive units), counted within its partition.
     #[inline]
-    fn run_inside(self, run: u64) -> u64 {
+    fn run_inside(&self, run: u64) -> u64 {
         match &self.hash {
             None => run / u64::from(self.num_partitions),
             Some(hash) => hash.rest(run) / u64::from(self.num_partitions / hash.classes()),
@@ -198,21 +198,21 @@ impl Interleave {
     }
 
     /// Returns the partition that stores the run at position `turn` of a round.
-    fn partition_of(self, turn: u32) -> u32 {
+    fn partition_of(&self, turn: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         turn % channels * self.sharers + turn / channels
     }
 
     /// Lists the XOR trees of the hash for area estimates. Unit addresses have `unit_bits` bits.
-    pub fn describe_hash(self, unit_bits: u32, to: &mut dyn Describe) {
-        let Some(hash) = self.hash else { return };
+    pub fn describe_hash(&self, unit_bits: u32, to: &mut dyn Describe) {
+        let Some(hash) = &self.hash else { return };
         for fan_in in hash.fan_ins(unit_bits - self.run_log2).filter(|&fan_in| fan_in > 1) {
             to.logic("partition_bit", Logic::XorTree { fan_in });
         }
     }
 
     /// Returns the turn of a partition: the position of the partition's run in a round.
-    fn turn_of(self, partition: u32) -> u32 {
+    fn turn_of(&self, partition: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         partition % self.sharers * channels + partition / self.sharers
     }
@@ -220,13 +220,13 @@ impl Interleave {
     /// Returns the number of unit `unit` (cache line or DRAM burst), counted within its partition.
     #[inline]
     #[must_use]
-    pub fn local(self, unit: u64) -> u64 {
+    pub fn local(&self, unit: u64) -> u64 {
         self.run_inside(unit >> self.run_log2) << self.run_log2 | self.in_run(unit)
     }
 
     /// Returns the unit (cache line or DRAM burst) that has number `local` within partition `partition`.
     #[must_use]
-    pub fn unit(self, partition: u32, local: u64) -> u64 {
+    pub fn unit(&self, partition: u32, local: u64) -> u64 {
         let inside = local >> self.run_log2;
         let turn = self.turn_of(partition);
         let run = match &self.hash {
@@ -240,7 +240,7 @@ impl Interleave {
         run << self.run_log2 | self.in_run(local)
     }
 
-    fn in_run(self, unit: u64) -> u64 {
+    fn in_run(&self, unit: u64) -> u64 {
         unit & ((1 << self.run_log2) - 1)
     }
 }

@@ -14,7 +14,7 @@ impl Core {
     /// that channel.
     #[inline(always)]
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {
-        let BankPlace { channels, sharers, partition, .. } = self.place;
+        let BankPlace { channels, sharers, partition, .. } = &self.place;
         match sharers {
             Interleave { num_partitions: 1, .. } if to.len() == 1 => (to.at(0), burst),
             Interleave { num_partitions: 1, .. } => (to.at(channels.partition(burst) as usize), channels.local(burst)),

@@ -127,7 +127,7 @@ impl Transient {
 
     /// Enqueues a write or a fetch of a line for the DRAM channel that contains the line.
     pub(super) fn enqueue_job(&mut self, job: Job) {
-        let channel = match self.core.place.channels {
+        let channel = match &self.core.place.channels {
             Interleave { num_partitions: 1, .. } => 0,
             channels => channels.partition(self.line_of(job) * u64::from(self.core.bursts)),
         };
