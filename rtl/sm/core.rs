@@ -515,15 +515,12 @@ impl SmCore {
                 None => ((pc + ahead) as usize) < loaded.table.len(),
                 Some(_) => streams.has_ahead(warp, ahead),
             };
-            let was_empty = if fetch.appends() {
-                fetch.append(warp, exists)
-            } else {
+            if !fetch.appends() {
                 fetch.fill(warp, exists(1));
-                true
-            };
-            if was_empty {
-                self.show_head(loaded, warp, pc);
+            } else if !fetch.append(warp, exists) {
+                continue;
             }
+            self.show_head(loaded, warp, pc);
         }
     }
 

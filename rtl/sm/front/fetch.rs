@@ -186,15 +186,18 @@ impl Fetch {
     /// Removes the head instruction from a warp's buffer. Returns true if a second instruction follows.
     #[inline(always)]
     pub fn take(&mut self, warp: u8) -> bool {
+        let [head, second, third, fourth] = &mut self.valid;
         let bit = 1u64 << warp;
-        let [_, second, third, fourth] = self.valid.map(|valid| valid & bit);
-        self.valid[0] ^= bit ^ second;
-        self.valid[1] ^= second ^ third;
-        if third != 0 {
-            self.valid[2] ^= third ^ fourth;
-            self.valid[3] ^= fourth;
+        let more = *second & bit;
+        *head ^= bit ^ more;
+        *second ^= more;
+        if *third & bit != 0 {
+            *second |= bit;
+            let last = *fourth & bit;
+            *third ^= bit ^ last;
+            *fourth ^= last;
         }
-        second != 0
+        more != 0
     }
 
     /// Flushes the buffer of a warp, and its fetch in flight.
