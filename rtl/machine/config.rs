@@ -120,11 +120,6 @@ impl Default for MasksIndex {
 }
 
 impl PartitionIndex {
-    /// Partitions in rotation.
-    pub const MODULO: Self = Self::Modulo(ModuloIndex {});
-    /// Partitions that a polynomial selects.
-    pub const I_POLY: Self = Self::IPoly(IPolyIndex {});
-
     /// Returns the hash of the partition number, for runs of `run_bytes` bytes; `None` for partitions in rotation.
     /// The configuration must have been validated.
     fn hash(&self, num_partitions: u32, run_bytes: u32) -> Option<Hash> {

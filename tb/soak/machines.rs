@@ -899,7 +899,9 @@ mod tests {
         ("word banks in the L1", |config| config.l1.banks.as_words().is_some()),
         ("shared memory carved out of the L1", |config| !config.sm.shared.carve_outs.is_empty()),
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
-        ("hashed partitions", |config| config.partition_index == PartitionIndex::I_POLY && config.num_partitions > 1),
+        ("hashed partitions", |config| {
+            matches!(config.partition_index, PartitionIndex::IPoly(_)) && config.num_partitions > 1
+        }),
         ("partitions by masks", |config| matches!(config.partition_index, PartitionIndex::Masks(_))),
         ("deep instruction buffers", |config| config.sm.instruction_buffer > 2),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
