@@ -52,7 +52,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that do not go with the L1 of an A100 or H100, or with its fetches of sector pairs.
+/// Designs that do not go with an L1 whose ways serve as shared memory, or with an L2 that fetches sectors.
 const UNIFIED: &[&str] = &[
     "fetch-on-write",
     "fully-associative",
@@ -76,7 +76,7 @@ const UNIFIED: &[&str] = &[
 /// - Each link of a cluster leads to its own partitions, and two machines have only one partition.
 /// - A partitioned L2 needs sets of 16 ways.
 /// - Hawkeye needs 8 sampled sets.
-const DO_NOT_GO: [(&str, &[&str]); 7] = [
+const DO_NOT_GO: [(&str, &[&str]); 8] = [
     ("gddr5-reference", &["two-level-noc"]),
     ("hbm2", &["two-level-noc"]),
     (
@@ -101,25 +101,8 @@ const DO_NOT_GO: [(&str, &[&str]); 7] = [
         ],
     ),
     ("hybrid", &["fermi-hash", "gtx480", "l2-partition", "l2-utility"]),
-    (
-        "volta",
-        &[
-            "fermi-hash",
-            "gtx480",
-            "drrip",
-            "hawkeye",
-            "fully-associative",
-            "kepler-l1-32k",
-            "kepler-l1-48k",
-            "l1-128k",
-            "unbounded",
-            "ways-16",
-            "ways-32",
-            "ways-64",
-            "fetch-on-write",
-            "frc-512",
-        ],
-    ),
+    ("volta", &["fermi-hash", "gtx480", "drrip", "hawkeye", "frc-512"]),
+    ("volta", UNIFIED),
     ("ampere", UNIFIED),
     ("hopper", UNIFIED),
 ];
