@@ -27,6 +27,13 @@ impl Deviation {
     }
 }
 
+/// Lists the names whose ratios deviate from 1 by more than `limit`, each with its deviation in percent.
+pub(crate) fn list_deviating(limit: f64, ratios: impl IntoIterator<Item = (String, f64)>) -> String {
+    let far = ratios.into_iter().map(|(name, ratio)| (name, ratio - 1.0)).filter(|(_, off)| off.abs() > limit);
+    let far: Vec<_> = far.map(|(name, off)| format!("{name} ({:+.0} %)", 100.0 * off)).collect();
+    if far.is_empty() { "none".to_owned() } else { far.join(", ") }
+}
+
 /// Computes Spearman's rank correlation: 1 if both series have the same order, -1 if their orders are
 /// opposite. Equal values all get the mean of the ranks that they occupy.
 fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {

@@ -6,7 +6,7 @@ use warpsieve::text::format_thousands;
 use warpsieve::trace::sass::BinaryVersion;
 
 use super::replay_as;
-use crate::apart::Deviation;
+use crate::apart::{Deviation, list_deviating};
 use crate::page::Page;
 use crate::runs::Point;
 use crate::{FigureError, Session};
@@ -93,12 +93,11 @@ pub(super) fn draw(session: &Session) -> Result<Page, FigureError> {
 
 /// Lists the kernels whose cycles differ from Accel-Sim's by more than [`FAR`].
 fn far(rows: &[[u64; MACHINES.len()]]) -> String {
-    let all = rows.iter().zip(&KERNELS).flat_map(|(row, (name, theirs))| {
+    let ratios = rows.iter().zip(&KERNELS).flat_map(|(row, (name, theirs))| {
         let of_machine = row.iter().zip(theirs).zip(MACHINES);
-        of_machine.map(move |((ours, theirs), (machine, ..))| (name, machine, *ours as f64 / *theirs as f64 - 1.0))
+        of_machine
+            .map(move |((ours, theirs), (machine, ..))| (format!("{name} on {machine}"), *ours as f64 / *theirs as f64))
     });
-    let far = all.filter(|(_, _, off)| off.abs() > FAR);
-    let far: Vec<_> = far.map(|(name, machine, off)| format!("{name} on {machine} ({:+.0} %)", 100.0 * off)).collect();
-    let listed = if far.is_empty() { "none".to_owned() } else { far.join(", ") };
+    let listed = list_deviating(FAR, ratios);
     format!("Kernels that deviate by more than {} %: {listed}.", 100.0 * FAR)
 }

@@ -9,7 +9,7 @@ use warpsieve::text::format_thousands;
 
 use super::gpu::{GpuMeasurement, ProfilerCounters, read_measurements};
 use super::{GPU, MACHINE};
-use crate::apart::Deviation;
+use crate::apart::{Deviation, list_deviating};
 use crate::judge::mean;
 use crate::page::{Drawing, Page};
 use crate::runs::{Point, resolve_config};
@@ -175,13 +175,7 @@ counts sectors, in the L2 only those of loads. Our machine counts a pending hit,
 
 /// Lists the kernels whose cycles on our machine differ from those on the GPU by more than [`FAR`].
 fn far(pairs: &[Pair]) -> String {
-    let off = pairs.iter().map(|pair| (pair, pair.ours.cycles / pair.gpu.cycles - 1.0));
-    let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();
-    far.sort_by(|(_, one), (_, other)| other.abs().total_cmp(&one.abs()));
-    let far: Vec<_> = far.iter().map(|(pair, off)| format!("{} ({:+.0} %)", pair.name, 100.0 * off)).collect();
-    format!(
-        "Kernels whose cycles deviate by more than {} %: {}.",
-        100.0 * FAR,
-        if far.is_empty() { "none".to_owned() } else { far.join(", ") }
-    )
+    let mut ratios: Vec<_> = pairs.iter().map(|pair| (pair.name.clone(), pair.ours.cycles / pair.gpu.cycles)).collect();
+    ratios.sort_by(|(_, one), (_, other)| (other - 1.0).abs().total_cmp(&(one - 1.0).abs()));
+    format!("Kernels whose cycles deviate by more than {} %: {}.", 100.0 * FAR, list_deviating(FAR, ratios))
 }

@@ -42,12 +42,18 @@ struct Measured {
     result: &'static str,
 }
 
-const fn measured(bench: &'static str, key: &'static str, value: &'static str, result: &'static str) -> Measured {
-    Measured { bench, key, value, result }
+impl Measured {
+    const fn of(bench: &'static str, key: &'static str, value: &'static str, result: &'static str) -> Self {
+        Self { bench, key, value, result }
+    }
 }
 
-const fn of_range(what: &'static str, size: &'static str, value: &'static str) -> Chain {
-    Chain { what, launch: "chase", size, loads: 65_536, gpu: measured("l2_one_sm", "mb", value, "chain_mean") }
+impl Chain {
+    /// Returns the chain through the lines of a range, whose size in MB on the GPU is `megabytes`.
+    const fn of_range(what: &'static str, size: &'static str, megabytes: &'static str) -> Self {
+        let gpu = Measured::of("l2_one_sm", "mb", megabytes, "chain_mean");
+        Self { what, launch: "chase", size, loads: 65_536, gpu }
+    }
 }
 
 const CHAINS: [Chain; 9] = [
@@ -56,33 +62,33 @@ const CHAINS: [Chain; 9] = [
         launch: "chase",
         size: "l1",
         loads: 512,
-        gpu: measured("l1_latency", "op", "\"ca\"", "cycles"),
+        gpu: Measured::of("l1_latency", "op", "\"ca\"", "cycles"),
     },
     Chain {
         what: "shared memory",
         launch: "chase_shared",
         size: "",
         loads: 512,
-        gpu: measured("shared_latency", "stride_words", "1", "cycles"),
+        gpu: Measured::of("shared_latency", "stride_words", "1", "cycles"),
     },
     Chain {
         what: "L2 hit, 128 KB",
         launch: "chase",
         size: "l2",
         loads: 512,
-        gpu: measured("l2_latency", "lines", "1024", "cycles"),
+        gpu: Measured::of("l2_latency", "lines", "1024", "cycles"),
     },
-    of_range("lines of 8 MB", "mb-8", "8"),
-    of_range("lines of 24 MB", "mb-24", "24"),
-    of_range("lines of 32 MB", "mb-32", "32"),
-    of_range("lines of 48 MB", "mb-48", "48"),
-    of_range("lines of 64 MB", "mb-64", "64"),
+    Chain::of_range("lines of 8 MB", "mb-8", "8"),
+    Chain::of_range("lines of 24 MB", "mb-24", "24"),
+    Chain::of_range("lines of 32 MB", "mb-32", "32"),
+    Chain::of_range("lines of 48 MB", "mb-48", "48"),
+    Chain::of_range("lines of 64 MB", "mb-64", "64"),
     Chain {
         what: "DRAM, lines 4 KB apart",
         launch: "chase",
         size: "dram",
         loads: 4096,
-        gpu: measured("dram_latency", "what", "\"4 KB apart\"", "mean_of_16384"),
+        gpu: Measured::of("dram_latency", "what", "\"4 KB apart\"", "mean_of_16384"),
     },
 ];
 
@@ -184,7 +190,7 @@ pub(super) fn draw_bandwidth(session: &Session) -> Result<Page, FigureError> {
     let rows = ranges.iter().zip(cycles).map(|(range, cycles)| {
         let bytes = f64::from(range.rounds) * f64::from(WARPS) * f64::from(ROW_BYTES);
         let ours = bytes / cycles * f64::from(khz) / 1e6;
-        let gpu = gpu.find(&measured("l2_bandwidth", "mb", range.gpu, "gb_per_s"))?;
+        let gpu = gpu.find(&Measured::of("l2_bandwidth", "mb", range.gpu, "gb_per_s"))?;
         Ok(vec![range.what.to_owned(), format!("{gpu:.0}"), format!("{ours:.0}"), deviation(ours, gpu)])
     });
     let rows = rows.collect::<Result<Vec<_>, Report>>()?;
